@@ -57,7 +57,7 @@ pub use counts::{Counts, KindCounts, Outcomes, ResponseTime};
 pub use drive::drive;
 pub use error::DriverError;
 pub use latency::{Latencies, Percentiles};
-pub use measurement::{Backlog, Measurement, WarmUpSlices, seconds};
+pub use measurement::{Backlog, Measurement, WarmUpTotals, seconds};
 pub use observer::{DriverObserver, Second, Unobserved};
 pub use ramp::{ClientSteps, ClientStepsError, Ramp, RampError};
 pub use sample::Sample;

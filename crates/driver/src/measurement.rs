@@ -94,7 +94,7 @@ pub struct Measurement {
 
 /// A warm-up in slices.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct WarmUpSlices {
+pub struct WarmUpTotals {
     /// Time within them.
     pub elapsed: Duration,
     /// Pages read in them.
@@ -116,8 +116,8 @@ pub fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S
 impl Measurement {
     /// What slices gave together, between which the database stood still. They
     /// are no series in time, so nothing says how steady or even they were.
-    pub fn in_slices(
-        warm_up: WarmUpSlices,
+    pub fn without_series(
+        warm_up: WarmUpTotals,
         measured: Duration,
         counts: Counts,
         counters: Counters,

@@ -64,7 +64,7 @@ pub enum RunLength {
 impl RunLength {
     /// That of a ramp when nobody says how long to warm up: until the buffer is full, but at
     /// least a step and at most as long as all of them.
-    pub fn of_ramp(ramp: Ramp) -> Self {
+    pub fn for_ramp(ramp: Ramp) -> Self {
         Self::Time {
             warm_up_min: ramp.step,
             warm_up_max: ramp.length(),

@@ -201,7 +201,7 @@ fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
         _ => flags.duration,
     };
     Ok(match (flags.warm_up, load) {
-        (WarmUp::Auto, Load::Ramp(ramp)) => RunLength::of_ramp(ramp),
+        (WarmUp::Auto, Load::Ramp(ramp)) => RunLength::for_ramp(ramp),
         (WarmUp::Auto, _) => automatic_warm_up(measured),
         (WarmUp::Time(time), _) => RunLength::Time {
             warm_up_min: time,

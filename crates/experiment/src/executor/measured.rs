@@ -220,7 +220,7 @@ impl<'a> MeasuredExecutor<'a> {
             connections: cell.clients,
             load: Load::Ramp(ramp),
             retries: RETRIES,
-            length: RunLength::of_ramp(ramp),
+            length: RunLength::for_ramp(ramp),
             keep_interrupted: false,
             frames: subject.frames(),
         };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
-use octavo_driver::{Counts, DriverError, Measurement, WarmUpSlices};
+use octavo_driver::{Counts, DriverError, Measurement, WarmUpTotals};
 use octavo_predict::{Done, PredictError, Purpose, Setup, System};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
@@ -276,7 +276,7 @@ impl<'a> Seat<'a> {
             counters,
             counts,
         } = self.total.clone();
-        let warm_up = WarmUpSlices {
+        let warm_up = WarmUpTotals {
             elapsed: self.warm_up.elapsed,
             misses: self.warm_up.counters.buffer_misses,
             failed: self.warm_up.counts.failed(),
@@ -291,7 +291,7 @@ impl<'a> Seat<'a> {
             .machine
             .map(|machine| machine.energy(elapsed, cpu, device.energy).into());
         Figures {
-            load: Measurement::in_slices(warm_up, elapsed, counts, counters),
+            load: Measurement::without_series(warm_up, elapsed, counts, counters),
             overhead: Duration::ZERO,
             restored_by: None,
             storage_path: None,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use octavo_database::Counters;
-use octavo_driver::{Counts, DriverError, Measurement, SliceSettings, SlicedLoad, WarmUpSlices};
+use octavo_driver::{Counts, DriverError, Measurement, SliceSettings, SlicedLoad, WarmUpTotals};
 use octavo_workload::Workload;
 
 use super::Sitting;
@@ -152,8 +152,8 @@ impl<'a> Seat<'a> {
         self.machine.end();
         let warm_up = self.warm_up.unwrap_or_default();
         let counts = self.counts.clone();
-        let load = Measurement::in_slices(
-            WarmUpSlices {
+        let load = Measurement::without_series(
+            WarmUpTotals {
                 elapsed: warm_up.elapsed,
                 misses: warm_up.counters.buffer_misses,
                 failed: self.warm_up_failed,

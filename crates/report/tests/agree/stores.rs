@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use octavo_database::{Counters, StoragePath};
-use octavo_driver::{Counts, KindCounts, Latencies, Measurement, WarmUpSlices};
+use octavo_driver::{Counts, KindCounts, Latencies, Measurement, WarmUpTotals};
 use octavo_experiment::{
     findings::Findings,
     lockstep::{BATCH_PASSES, Horizon, Rules, Slice, SliceKey, Spent, judge},
@@ -543,14 +543,14 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
         checkpoints: u64::from(plan.databases[0].name == "postgres"),
         ..Counters::default()
     };
-    let warm_up = WarmUpSlices {
+    let warm_up = WarmUpTotals {
         elapsed: Duration::from_secs(2),
         misses: 10_000,
         frames: 8192,
         failed: 0,
     };
     Figures {
-        load: Measurement::in_slices(warm_up, elapsed, counts, counters),
+        load: Measurement::without_series(warm_up, elapsed, counts, counters),
         overhead: Duration::from_secs(1),
         restored_by: None,
         storage_path: Some(StoragePath::Direct),

@@ -1,13 +1,6 @@
 //! One run: sessions, terminals and threads, until all have ended.
 
-use std::{
-    sync::{
-        Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicU64},
-    },
-    thread,
-    time::Duration,
-};
+use std::{sync::Mutex, thread, time::Duration};
 
 use octavo_database::Running;
 use octavo_workload::Audit;
@@ -15,8 +8,6 @@ use octavo_workload::Audit;
 use crate::{
     arrivals::Arrivals,
     barrier::Barrier,
-    commits::Commits,
-    counts::Counts,
     error::DriverError,
     measurement::Measurement,
     metered::Metered,
@@ -43,78 +34,21 @@ pub fn drive(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Measurement, DriverError> {
     let connections = settings.connections.max(1);
-    let pooled = match settings.load {
-        Load::Closed { terminals } => terminals > connections,
-        Load::Open { .. } | Load::Ramp(_) => false,
-        Load::Paced { .. } => true,
-    };
-    assert!(
-        matches!(settings.length, RunLength::Time { .. })
-            || (matches!(settings.load, Load::Closed { .. }) && !pooled),
-        "transactions are counted by connection"
-    );
     // Sessions are opened before any thread starts, so that a refusal is an
     // ordinary error.
     let sessions = (0..connections)
         .map(|index| Ok((index, database.connect(index)?)))
         .collect::<Result<Vec<_>, DriverError>>()?;
-    let arrivals = match settings.load {
-        Load::Open { rate, arrivals } => Some(Arrivals::new(arrivals, rate, settings.seed)),
-        _ => None,
-    };
-    let watch = match settings.load {
-        Load::Open { rate, .. } => {
-            wait::watch(Duration::from_secs_f64(f64::from(connections) / rate.get()))
-        }
-        _ => Duration::ZERO,
-    };
-    let shared_arrivals = arrivals.clone().map(Mutex::new);
-    let clients = |count| settings.workload.clients(settings.seed, count);
-    let (pool, mut own) = match settings.load {
-        Load::Closed { terminals } | Load::Paced { terminals } if pooled => {
-            let paced = matches!(settings.load, Load::Paced { .. });
-            let kinds = settings.workload.transactions();
-            let sources = if paced {
-                settings.workload.operators(settings.seed, terminals.max(1))
-            } else {
-                clients(terminals)
-            };
-            let pool = Pool::new(sources, kinds, paced, settings.seed);
-            (Some(pool), Vec::new())
-        }
-        Load::Ramp(_) => (
-            None,
-            settings
-                .workload
-                .joining_clients(settings.seed, connections),
-        ),
-        _ => (None, clients(connections)),
-    };
-    own.reverse();
-    let mut source = || match (&pool, own.pop(), &shared_arrivals) {
-        (None, Some(client), Some(arrivals)) => Source::Arriving {
-            client,
-            arrivals,
-            watch,
-        },
-        (None, Some(client), None) => Source::Own(client),
-        (Some(pool), _, _) => Source::Pool(pool),
-        (None, None, _) => unreachable!("a client was made for each connection"),
-    };
-    let shared = Shared {
-        ending: AtomicBool::new(false),
-        failure: Mutex::new(None),
-        counts: Mutex::new(Counts::new(settings.workload.transactions())),
-        commits: Commits::default(),
-        started: AtomicU64::new(0),
-        start: OnceLock::new(),
-        measuring: OnceLock::new(),
-    };
+    let terminals = Terminals::new(&settings, connections);
+    let shared = Shared::new(settings.workload.transactions());
     let recorders: Vec<Recorder> = (0..connections).map(|_| Recorder::new()).collect();
     let barrier = Barrier::default();
     let measurement = thread::scope(|scope| {
+        let sources = terminals.sources(&settings, connections);
         let mut threads = Vec::with_capacity(connections as usize);
-        for ((index, connection), recorder) in sessions.into_iter().zip(&recorders) {
+        for (((index, connection), recorder), source) in
+            sessions.into_iter().zip(&recorders).zip(sources)
+        {
             let session = Session {
                 index,
                 connection: Metered::new(connection, settings.workload.statements()),
@@ -126,7 +60,7 @@ pub fn drive(
                 counts: &shared.counts,
             };
             let worker = Worker {
-                source: source(),
+                source,
                 session,
                 shared: &shared,
                 length: settings.length,
@@ -151,11 +85,7 @@ pub fn drive(
         }
         // All begin together, or none does; and when counters have been read.
         barrier.wait_for_all();
-        let queue = match (arrivals, &pool, settings.load) {
-            (Some(arrivals), _, _) => Queue::Arrivals(arrivals),
-            (None, Some(pool), Load::Paced { terminals }) => Queue::Pool(pool, terminals),
-            _ => Queue::None,
-        };
+        let queue = terminals.queue(settings.load);
         let sampler = Sampler::new(
             scope, database, &shared, &recorders, settings, observer, queue,
         );
@@ -167,33 +97,114 @@ pub fn drive(
                 audit.merge(&own);
             }
         }
-        measurement.map(|measurement| (measurement, audit))
+        if let Some(pool) = &terminals.pool {
+            audit.merge(&pool.audit());
+        }
+        measurement.map(|measurement| Measurement {
+            audit,
+            ..measurement
+        })
     });
     let failure = lock(&shared.failure).take();
-    let (mut measurement, mut audit) = match (measurement, failure) {
-        (Ok((measurement, audit)), Some(error))
-            if settings.keep_interrupted && (error.is_lost() || error.is_full()) =>
-        {
-            let why = Some(with_causes(&error));
-            let (lost, full) = match error.is_full() {
-                true => (None, why),
-                false => (why, None),
-            };
-            let measurement = Measurement {
-                lost,
-                full,
-                ..measurement
-            };
-            (measurement, audit)
+    match (measurement, failure) {
+        (Ok(measurement), Some(error)) if settings.keep_interrupted => {
+            keep_until(error, measurement)
         }
-        (_, Some(error)) => return Err(error),
-        (measurement, None) => measurement?,
-    };
-    if let Some(pool) = &pool {
-        audit.merge(&pool.audit());
+        (_, Some(error)) => Err(error),
+        (measurement, None) => measurement,
     }
-    measurement.audit = audit;
-    Ok(measurement)
+}
+
+/// Where the workers' transactions come from, as far as workers share it.
+struct Terminals {
+    /// Terminals that share the connections; `None` where each connection has its own.
+    pool: Option<Pool>,
+    /// The schedule of an open loop.
+    arrivals: Option<Mutex<Arrivals>>,
+}
+
+impl Terminals {
+    fn new(settings: &DriverSettings<'_>, connections: u32) -> Self {
+        let (workload, seed) = (settings.workload, settings.seed);
+        let pool = match settings.load {
+            Load::Closed { terminals } if terminals > connections => {
+                Some((workload.clients(seed, terminals), false))
+            }
+            Load::Paced { terminals } => Some((workload.operators(seed, terminals.max(1)), true)),
+            Load::Closed { .. } | Load::Open { .. } | Load::Ramp(_) => None,
+        };
+        assert!(
+            matches!(settings.length, RunLength::Time { .. })
+                || (matches!(settings.load, Load::Closed { .. }) && pool.is_none()),
+            "transactions are counted by connection"
+        );
+        let arrivals = match settings.load {
+            Load::Open { rate, arrivals } => Some(Arrivals::new(arrivals, rate, seed)),
+            _ => None,
+        };
+        Self {
+            pool: pool
+                .map(|(clients, paced)| Pool::new(clients, workload.transactions(), paced, seed)),
+            arrivals: arrivals.map(Mutex::new),
+        }
+    }
+
+    /// One source for each connection.
+    fn sources(&self, settings: &DriverSettings<'_>, connections: u32) -> Vec<Source<'_>> {
+        if let Some(pool) = &self.pool {
+            return (0..connections).map(|_| Source::Pool(pool)).collect();
+        }
+        let (workload, seed) = (settings.workload, settings.seed);
+        let clients = match settings.load {
+            Load::Ramp(_) => workload.joining_clients(seed, connections),
+            _ => workload.clients(seed, connections),
+        };
+        let watch = match settings.load {
+            Load::Open { rate, .. } => {
+                wait::watch(Duration::from_secs_f64(f64::from(connections) / rate.get()))
+            }
+            _ => Duration::ZERO,
+        };
+        let source = |client| match &self.arrivals {
+            Some(arrivals) => Source::Arriving {
+                client,
+                arrivals,
+                watch,
+            },
+            None => Source::Own(client),
+        };
+        clients.into_iter().map(source).collect()
+    }
+
+    /// Where transactions wait, before any worker has taken one.
+    fn queue(&self, load: Load) -> Queue<'_> {
+        match (&self.arrivals, &self.pool, load) {
+            (Some(arrivals), _, _) => Queue::Arrivals(lock(arrivals).clone()),
+            (None, Some(pool), Load::Paced { terminals }) => Queue::Pool(pool, terminals),
+            _ => Queue::None,
+        }
+    }
+}
+
+/// Keeps what was measured until the database was lost or its storage full. After other
+/// errors nothing is kept.
+fn keep_until(error: DriverError, measurement: Measurement) -> Result<Measurement, DriverError> {
+    let reason = Some(with_causes(&error));
+    if error.is_full() {
+        let full = reason;
+        Ok(Measurement {
+            full,
+            ..measurement
+        })
+    } else if error.is_lost() {
+        let lost = reason;
+        Ok(Measurement {
+            lost,
+            ..measurement
+        })
+    } else {
+        Err(error)
+    }
 }
 
 /// An error with what is behind it.

@@ -11,9 +11,9 @@ use octavo_database::Counters;
 
 use crate::{
     counts::Counts,
-    settings::RunLength,
+    settings::{DriverSettings, Load},
     shared::LOOK,
-    steady::{Cycles, Tick},
+    steady::{Cycles, Label, Tick, steady_part},
 };
 
 /// Ticks in the planned length, unless they would be shorter than a look or
@@ -64,6 +64,16 @@ impl Done {
     }
 }
 
+/// What the figures are of.
+pub(crate) struct Figures {
+    /// The first tick of their time.
+    pub(crate) first_tick: usize,
+    /// What the run was like.
+    pub(crate) label: Label,
+    /// All batches of their time in one, with the conflicts and failures of those before.
+    pub(crate) all: Batch,
+}
+
 pub(crate) struct Measured {
     pub(crate) begin: Instant,
     pub(crate) batches: Vec<Batch>,
@@ -71,6 +81,10 @@ pub(crate) struct Measured {
     edges: usize,
     pub(crate) ticks: Vec<Tick>,
     tick: Duration,
+    /// Whether it is judged how steady the run was. A ramp is not steady by its nature, and
+    /// no clock decides anything of a run by numbers of transactions: whether it counts must
+    /// not depend on how busy the machine is either.
+    is_judged: bool,
     /// Where the tick under way began, and what had been done by then.
     last: (Instant, Counters, Done),
     /// `None` where the figures always begin with the measured part: with
@@ -82,16 +96,17 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Measures from the beginning of `first` on, when so much had been `done`,
-    /// in a closed loop or another one.
-    pub(crate) fn new(length: RunLength, is_closed: bool, first: Batch, done: Done) -> Self {
-        let (tick, batch) = match length {
-            RunLength::Time { measured, .. } => {
+    /// Measures from the beginning of `first` on, when so much had been `done`.
+    pub(crate) fn new(settings: &DriverSettings<'_>, first: Batch, done: Done) -> Self {
+        let planned = settings.length.measured_time();
+        let is_closed = matches!(settings.load, Load::Closed { .. });
+        let (tick, batch) = match planned {
+            Some(measured) => {
                 let looks = (measured / TICKS).as_secs_f64() / LOOK.as_secs_f64();
                 let tick = LOOK.mul_f64(looks.round().clamp(1.0, 50.0));
                 (tick.min(TICK_MAX), is_closed.then_some(measured / BATCHES))
             }
-            RunLength::Transactions { .. } => (LOOK, None),
+            None => (LOOK, None),
         };
         Self {
             begin: first.begin,
@@ -100,6 +115,7 @@ impl Measured {
             edges: 0,
             ticks: Vec::with_capacity(2 * TICKS as usize),
             tick,
+            is_judged: planned.is_some() && !matches!(settings.load, Load::Ramp(_)),
             batch,
             next_batch: batch.unwrap_or(Duration::MAX),
         }
@@ -172,6 +188,36 @@ impl Measured {
             begin.saturating_add(length)
         };
         self.batches.push(next);
+    }
+
+    /// Cuts the warm-up off that is left, and takes the batches behind it together.
+    pub(crate) fn take_figures(&mut self) -> Figures {
+        let mut first_batch = 0;
+        let (first_tick, label) = if self.is_judged {
+            steady_part(&self.ticks, |cut| {
+                let (batch, ticks) = self.first_batch(cut);
+                first_batch = batch;
+                ticks
+            })
+        } else {
+            (0, Label::NotJudged)
+        };
+        let mut batches = std::mem::take(&mut self.batches).into_iter();
+        let cut: Vec<Batch> = batches.by_ref().take(first_batch).collect();
+        let Some(mut all) = batches.next() else {
+            unreachable!("measuring began with a batch");
+        };
+        for batch in batches {
+            all.counts.add(&batch.counts);
+        }
+        for batch in cut {
+            all.counts.add_troubles(&batch.counts);
+        }
+        Figures {
+            first_tick,
+            label,
+            all,
+        }
     }
 
     /// The first batch after so many ticks were cut, and the ticks before it.
@@ -286,8 +332,13 @@ pub(crate) fn cycles(count: u64, whole: bool) -> Cycles {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use octavo_units::{Rate, Seed};
+    use octavo_workload::{WorkloadName, WorkloadSpec};
 
+    use super::*;
+    use crate::{ArrivalProcess, RunLength};
+
+    const CLOSED: Load = Load::Closed { terminals: 1 };
     const MS: Duration = Duration::from_millis(1);
 
     fn counted(counted: u64) -> Done {
@@ -296,11 +347,23 @@ mod tests {
 
     /// Two seconds in ticks of 20 ms, with the edges of batches where they are
     /// due.
-    fn measured(is_closed: bool) -> Measured {
-        let length = RunLength::Time {
-            warm_up_min: Duration::ZERO,
-            warm_up_max: Duration::ZERO,
-            measured: 2000 * MS,
+    fn measured(load: Load) -> Measured {
+        let (name, seed) = (WorkloadName::default(), Seed::new(1));
+        let data = name.data_spec(&[]).unwrap();
+        let workload = WorkloadSpec::new(name, data, seed).build().unwrap();
+        let settings = DriverSettings {
+            workload: &*workload,
+            seed,
+            connections: 1,
+            load,
+            retries: 0,
+            length: RunLength::Time {
+                warm_up_min: Duration::ZERO,
+                warm_up_max: Duration::ZERO,
+                measured: 2000 * MS,
+            },
+            keep_interrupted: false,
+            frames: 0,
         };
         let begin = Instant::now();
         let batch = |begin| Batch {
@@ -311,7 +374,7 @@ mod tests {
             at_checkpoint: false,
             counts: Counts::new(&[]),
         };
-        let mut measured = Measured::new(length, is_closed, batch(begin), Done::default());
+        let mut measured = Measured::new(&settings, batch(begin), Done::default());
         for tick in 1..100 {
             let now = begin + tick * 20 * MS;
             measured.end_tick(now, Counters::default(), counted(u64::from(tick)), 3 * MS);
@@ -324,7 +387,7 @@ mod tests {
 
     #[test]
     fn figures_of_a_closed_loop_begin_with_the_batch_after_the_cut() {
-        let measured = measured(true);
+        let measured = measured(CLOSED);
         assert_eq!((measured.ticks.len(), measured.batches.len()), (99, 20));
         assert_eq!(measured.first_batch(0), (0, 0));
         // Five ticks a batch.
@@ -336,14 +399,17 @@ mod tests {
 
     #[test]
     fn figures_of_other_loops_begin_with_the_measured_part() {
-        let measured = measured(false);
+        let measured = measured(Load::Open {
+            rate: Rate::per_second(100.0).unwrap(),
+            arrivals: ArrivalProcess::Constant,
+        });
         assert_eq!((measured.ticks.len(), measured.batches.len()), (99, 1));
         assert_eq!(measured.first_batch(50), (0, 0));
     }
 
     #[test]
     fn a_short_rest_joins_the_tick_before_with_its_gap() {
-        let mut measured = measured(true);
+        let mut measured = measured(CLOSED);
         let now = measured.begin + 1985 * MS;
         measured.end_tick(now, Counters::default(), counted(120), 9 * MS);
         let last = measured.ticks[98];

@@ -8,7 +8,6 @@ use std::{
 };
 
 use octavo_database::{Counters, Running};
-use octavo_workload::Audit;
 
 use crate::{
     arrivals::Arrivals,
@@ -16,8 +15,8 @@ use crate::{
     counter_reader::{CounterReader, Reading},
     counts::{Counts, Event},
     error::DriverError,
-    measured::{Batch, Checkpoints, Done, Measured, cycles},
-    measurement::{Backlog, Measurement, chance},
+    measured::{Batch, Checkpoints, Done, Figures, Measured, cycles},
+    measurement::{Backlog, Measurement, WarmUpTotals, chance},
     observer::{DriverObserver, Second},
     pool::Pool,
     recorder::{Recorder, lock},
@@ -25,7 +24,7 @@ use crate::{
     settings::{DriverSettings, Load, RunLength},
     shared::{LOOK, Shared},
     stability::stability,
-    steady::{Label, Outage, Steadiness, outages, steady_part},
+    steady::{Outage, Steadiness, outages},
 };
 
 /// Where transactions wait that are due.
@@ -128,37 +127,12 @@ impl<'a> Sampler<'a> {
         barrier: &Barrier,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Measurement, DriverError> {
-        let frames = self.settings.frames;
-        let initial = self.last.1;
-        let filled = |counters: Counters| (counters - initial).buffer_misses >= frames;
-
-        let start = self.start;
-        let length = self.settings.length;
-        let planned = match length {
-            RunLength::Time { measured, .. } => Some(measured),
-            RunLength::Transactions { .. } => None,
-        };
         let looks = Looks {
             barrier,
             interrupted,
         };
-        self.watch(&looks, LOOK, |now, counters| match length {
-            RunLength::Time {
-                warm_up_min,
-                warm_up_max,
-                ..
-            } => {
-                let elapsed = now - start;
-                elapsed >= warm_up_max || (elapsed >= warm_up_min && filled(counters))
-            }
-            // All have come to the end of it.
-            RunLength::Transactions { .. } => barrier.wait_for_all_within(Duration::ZERO),
-        });
-        let at_checkpoint = self.await_checkpoint(&looks, planned);
-        self.sum_up(match length {
-            RunLength::Time { .. } => Self::BEGIN_PATIENCE,
-            RunLength::Transactions { .. } => Duration::MAX,
-        });
+        let initial = self.last.1;
+        let at_checkpoint = self.watch_warm_up(&looks);
         // By a failure it has ended already, which is what to tell.
         if interrupted() || self.shared.is_ending() {
             self.shared.end();
@@ -166,102 +140,125 @@ impl<'a> Sampler<'a> {
             return Err(DriverError::Stopped);
         }
         let (begin, before) = self.last;
-        let warm_up_failed = self.taken.0.failed;
-        let backlog = self.backlog(begin);
-        let first = self.batch(begin, before, backlog, at_checkpoint);
-        let is_closed = matches!(self.settings.load, Load::Closed { .. });
-        self.measured = Some(Measured::new(length, is_closed, first, self.taken.0));
-        self.observer.begin();
-        self.shared.measuring.get_or_init(|| begin);
+        let warm_up = WarmUpTotals {
+            elapsed: begin - self.start,
+            misses: (before - initial).buffer_misses,
+            failed: self.taken.0.failed,
+            frames: self.settings.frames,
+        };
+        self.begin_measuring(at_checkpoint);
 
         barrier.release();
+        let planned = self.settings.length.measured_time();
         self.watch(&looks, LOOK, |now, _| match planned {
             Some(planned) => now - begin >= planned,
             None => barrier.wait_for_all_within(Duration::ZERO),
         });
-        let at_checkpoint = self.await_checkpoint(&looks, planned);
+        let at_checkpoint = self.await_checkpoint(&looks);
         self.shared.end();
         self.sum_up(Duration::MAX);
         self.observer.edge();
         self.observer.end();
-        let (end, after) = self.last;
-        let backlog_after = self.backlog(end);
+        let backlog = self.backlog(self.last.0);
         // Those that still wait may end.
         barrier.open();
         let interrupted = interrupted();
         if interrupted && !self.settings.keep_interrupted {
             return Err(DriverError::Stopped);
         }
-        let Some(measured) = self.measured.take() else {
+        Ok(Measurement {
+            interrupted,
+            ..self.sum_up_run(warm_up, backlog, at_checkpoint)
+        })
+    }
+
+    /// Watches the warm-up to its end; whether that is the end of a checkpoint.
+    fn watch_warm_up(&mut self, looks: &Looks<'_>) -> bool {
+        let (start, initial) = self.last;
+        let frames = self.settings.frames;
+        let length = self.settings.length;
+        self.watch(looks, LOOK, |now, counters| match length {
+            RunLength::Time {
+                warm_up_min,
+                warm_up_max,
+                ..
+            } => {
+                let elapsed = now - start;
+                let is_filled = (counters - initial).buffer_misses >= frames;
+                elapsed >= warm_up_max || (elapsed >= warm_up_min && is_filled)
+            }
+            // All have come to the end of it.
+            RunLength::Transactions { .. } => looks.barrier.wait_for_all_within(Duration::ZERO),
+        });
+        let at_checkpoint = self.await_checkpoint(looks);
+        self.sum_up(match length {
+            RunLength::Time { .. } => Self::BEGIN_PATIENCE,
+            RunLength::Transactions { .. } => Duration::MAX,
+        });
+        at_checkpoint
+    }
+
+    /// Begins the measured part with the sample that has just ended.
+    fn begin_measuring(&mut self, at_checkpoint: bool) {
+        let (begin, counters) = self.last;
+        let backlog = self.backlog(begin);
+        let first = self.batch(begin, counters, backlog, at_checkpoint);
+        self.measured = Some(Measured::new(&self.settings, first, self.taken.0));
+        self.observer.begin();
+        self.shared.measuring.get_or_init(|| begin);
+    }
+
+    /// The measurement, when the last sample has ended: with this backlog, and at the end of
+    /// a checkpoint or not.
+    fn sum_up_run(
+        mut self,
+        warm_up: WarmUpTotals,
+        backlog_after: Option<(u64, u64)>,
+        at_checkpoint: bool,
+    ) -> Measurement {
+        let Some(mut measured) = self.measured.take() else {
             unreachable!("measuring has begun");
         };
-        let mut first = 0;
-        let (ticks, label) = match planned {
-            // A ramp is not steady by its nature.
-            Some(_) if matches!(self.settings.load, Load::Ramp(_)) => (0, Label::NotJudged),
-            Some(_) => steady_part(&measured.ticks, |cut| {
-                let (batch, ticks) = measured.first_batch(cut);
-                first = batch;
-                ticks
-            }),
-            // No clock decides anything of a run by numbers of transactions:
-            // whether it counts must not hang on the machine's mood either.
-            None => (0, Label::NotJudged),
-        };
-        let mut batches = measured.batches.into_iter();
-        let cut: Vec<Batch> = batches.by_ref().take(first).collect();
-        let Some(mut figures) = batches.next() else {
-            unreachable!("measuring began with a batch");
-        };
-        for batch in batches {
-            figures.counts.add(&batch.counts);
-        }
-        for batch in cut {
-            figures.counts.add_troubles(&batch.counts);
-        }
+        let Figures {
+            first_tick,
+            label,
+            all: figures,
+        } = measured.take_figures();
+        let (end, after) = self.last;
         self.observer.figures_from(figures.edge);
-        let from = figures.begin - start;
+        let from = figures.begin - self.start;
         for sample in &mut self.series {
             let is_in_figures = sample.at.saturating_sub(sample.length) >= from;
             sample.cut = sample.measured && !is_in_figures;
             sample.measured &= is_in_figures;
         }
-        let warm_up_s = (begin - start).as_secs_f64();
+        let warm_up_s = warm_up.elapsed.as_secs_f64();
         let outages = outages(&measured.ticks).into_iter().map(|outage| Outage {
             begin_s: warm_up_s + outage.begin_s,
             ..outage
         });
-        let ticks = &measured.ticks[ticks..];
+        let ticks = &measured.ticks[first_tick..];
         let counters = after - figures.counters;
+        let length = end - figures.begin;
         let steadiness = Steadiness {
             label,
-            cut_s: (figures.begin - begin).as_secs_f64(),
-            tick_s: (end - figures.begin).as_secs_f64() / ticks.len().max(1) as f64,
+            cut_s: (figures.begin - measured.begin).as_secs_f64(),
+            tick_s: length.as_secs_f64() / ticks.len().max(1) as f64,
             ticks: ticks.len() as u64,
             cycles: cycles(counters.checkpoints, figures.at_checkpoint && at_checkpoint),
         };
         let backlog = figures
             .backlog
             .zip(backlog_after)
-            .map(|(before, after)| self.judge(before, after, end - figures.begin));
-        Ok(Measurement {
-            warm_up: begin - start,
-            warm_up_misses: (before - initial).buffer_misses,
-            warm_up_failed,
-            buffer_filled: filled(before),
-            measured: end - figures.begin,
-            interrupted,
-            lost: None,
-            full: None,
-            counters,
-            counts: figures.counts,
+            .map(|(before, after)| self.judge(before, after, length));
+        Measurement {
             backlog,
             stability: stability(ticks, &self.series),
             outages: outages.collect(),
             series: self.series,
-            audit: Audit::default(),
             steadiness,
-        })
+            ..Measurement::without_series(warm_up, length, figures.counts, counters)
+        }
     }
 
     /// Looks until `done`, an interrupt or a failure.
@@ -288,9 +285,10 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Where there are few checkpoints in what is `planned`, waits for the end
-    /// of one; whether it came.
-    fn await_checkpoint(&mut self, looks: &Looks<'_>, planned: Option<Duration>) -> bool {
+    /// Where the measured time has few checkpoints, waits for the end of one; whether it
+    /// came.
+    fn await_checkpoint(&mut self, looks: &Looks<'_>) -> bool {
+        let planned = self.settings.length.measured_time();
         let Some(longest) = planned.and_then(|planned| self.checkpoints.wait(planned)) else {
             return false;
         };
@@ -343,13 +341,8 @@ impl<'a> Sampler<'a> {
     /// Where there are few checkpoints, batches begin at the end of one, so
     /// that the figures do.
     fn is_batch_due(&self, now: Instant, at_checkpoint: bool) -> bool {
-        let (
-            Some(measured),
-            RunLength::Time {
-                measured: planned, ..
-            },
-        ) = (&self.measured, self.settings.length)
-        else {
+        let planned = self.settings.length.measured_time();
+        let (Some(measured), Some(planned)) = (&self.measured, planned) else {
             return false;
         };
         measured.batch_due(now).is_some_and(|late| {

@@ -71,6 +71,14 @@ impl RunLength {
             measured: ramp.length(),
         }
     }
+
+    /// How long is measured, where the clock ends it.
+    pub(crate) fn measured_time(self) -> Option<Duration> {
+        match self {
+            Self::Time { measured, .. } => Some(measured),
+            Self::Transactions { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for RunLength {

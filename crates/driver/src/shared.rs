@@ -8,28 +8,42 @@ use std::{
     time::{Duration, Instant},
 };
 
+use octavo_workload::TransactionKind;
+
 use crate::{commits::Commits, counts::Counts, error::DriverError, recorder::lock};
 
-/// Between two looks of the sampler at the clock, the buffers and the
-/// interrupt.
+/// How often the sampler reads the clock, the buffers and the interrupt.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// What the workers and the sampler share.
 pub(crate) struct Shared {
-    pub(crate) ending: AtomicBool,
+    ending: AtomicBool,
     pub(crate) failure: Mutex<Option<DriverError>>,
-    /// Of the second that is under way.
+    /// Outcomes since the sampler last took them over.
     pub(crate) counts: Mutex<Counts>,
     pub(crate) commits: Commits,
-    /// Arrivals begun.
+    /// Transactions of an open loop that have begun.
     pub(crate) started: AtomicU64,
-    pub(crate) start: OnceLock<Instant>,
+    start: OnceLock<Instant>,
     /// When measuring began.
     pub(crate) measuring: OnceLock<Instant>,
 }
 
 impl Shared {
-    /// Whether the workers have to end.
+    /// Before the run, of transactions of these kinds.
+    pub(crate) fn new(kinds: &[TransactionKind]) -> Self {
+        Self {
+            ending: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            counts: Mutex::new(Counts::new(kinds)),
+            commits: Commits::default(),
+            started: AtomicU64::new(0),
+            start: OnceLock::new(),
+            measuring: OnceLock::new(),
+        }
+    }
+
+    /// Whether workers must stop.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
     }
@@ -44,7 +58,7 @@ impl Shared {
         self.end();
     }
 
-    /// When the workers were let go.
+    /// When the workers began.
     pub(crate) fn start(&self) -> Instant {
         *self.start.get_or_init(Instant::now)
     }

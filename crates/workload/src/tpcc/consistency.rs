@@ -316,15 +316,10 @@ fn check_warehouse(
         });
         let own = d * CUSTOMERS_LEN..(d + 1) * CUSTOMERS_LEN;
         let customers = &mut customers[own];
-        check_orders(
-            connection,
-            place,
-            *district,
-            deliveries[d],
-            customers,
-            supplied,
-            checks,
-        )?;
+        let mut orders = DistrictOrders::read(connection, place)?;
+        orders.read_lines(connection, place, customers, supplied, checks)?;
+        orders.check_totals(place, *district, deliveries[d], checks);
+        orders.check_each(place, checks);
         let first = (in_batch * DISTRICTS_LEN + d) * CUSTOMERS_LEN;
         let all = first..first + CUSTOMERS_LEN;
         let paid = &payments.by_customer[all.clone()];
@@ -334,140 +329,177 @@ fn check_warehouse(
     Ok(())
 }
 
-/// Conditions 2 to 7 and 11 for one district, which need its orders. Adds
-/// delivered amounts to the customers, and to each warehouse what it has
-/// supplied since the load.
-fn check_orders(
-    connection: &mut Prepared<'_>,
-    place: DistrictKey,
-    district: Option<District>,
-    deliveries: i64,
-    customers: &mut [Customer],
-    supplied: &mut [i64],
-    checks: &mut Checks,
-) -> Result<()> {
-    let key = [
-        Value::Integer(place.warehouse),
-        Value::Integer(place.district),
-    ];
-    let mut orders: Vec<Order> = Vec::with_capacity(CUSTOMERS_LEN);
-    connection.all(sql::CHECK_ORDERS, &key, |row| {
-        orders.push(Order {
-            id: integer(row, 0)?,
-            customer: integer(row, 1)?,
-            has_carrier: or_null(row, 2, integer)?.is_some(),
-            lines_wanted: integer(row, 3)?,
-            is_new: false,
-            lines: 0,
-        });
-        Some(())
-    })?;
+/// The orders of one district, joined with their rows in NEW-ORDER and their lines.
+struct DistrictOrders {
+    orders: Vec<Order>,
+    new_orders: i64,
+    /// Smallest and largest NO_O_ID, if there is any.
+    oldest: Option<i64>,
+    newest: Option<i64>,
+    lines: i64,
+}
 
-    // Both sides come in the order of O_ID, so one walk joins them.
-    let (mut new_orders, mut oldest, mut newest) = (0i64, None, None);
-    let mut at = 0;
-    connection.all(sql::CHECK_NEW_ORDERS, &key, |row| {
-        let id = integer(row, 0)?;
-        new_orders += 1;
-        oldest.get_or_insert(id);
-        newest = Some(id);
-        if let Some(order) = walk_to(&mut orders, &mut at, id) {
-            order.is_new = true;
-        }
-        Some(())
-    })?;
-    let mut lines = 0i64;
-    let mut at = 0;
-    connection.all(sql::CHECK_ORDER_LINES, &key, |row| {
-        lines += 1;
-        let id = integer(row, 0)?;
-        let is_delivered = or_null(row, 1, timestamp)?.is_some();
-        let amount = or_null(row, 2, cents)?.unwrap_or(0);
-        if id > CUSTOMERS
-            && let Some(w) = position(integer(row, 3)?, 1, supplied.len())
-        {
-            add(&mut supplied[w], integer(row, 4)?);
-        }
-        let Some(order) = walk_to(&mut orders, &mut at, id) else {
-            // Counted in condition 4; there is no order to compare with.
-            return Some(());
-        };
-        order.lines += 1;
-        let has_carrier = order.has_carrier;
-        checks.expect(7, is_delivered == has_carrier, || {
-            let word = |set| if set { "set" } else { "NULL" };
+impl DistrictOrders {
+    /// Reads ORDER and NEW-ORDER, without the lines. Both sides come in the order of
+    /// O_ID, so one walk joins them.
+    fn read(connection: &mut Prepared<'_>, place: DistrictKey) -> Result<Self> {
+        let key = &place.values();
+        let mut orders: Vec<Order> = Vec::with_capacity(CUSTOMERS_LEN);
+        connection.all(sql::CHECK_ORDERS, key, |row| {
+            orders.push(Order {
+                id: integer(row, 0)?,
+                customer: integer(row, 1)?,
+                has_carrier: or_null(row, 2, integer)?.is_some(),
+                lines_wanted: integer(row, 3)?,
+                is_new: false,
+                lines: 0,
+            });
+            Some(())
+        })?;
+        let (mut new_orders, mut oldest, mut newest) = (0, None, None);
+        let mut at = 0;
+        connection.all(sql::CHECK_NEW_ORDERS, key, |row| {
+            let id = integer(row, 0)?;
+            new_orders += 1;
+            oldest.get_or_insert(id);
+            newest = Some(id);
+            if let Some(order) = walk_to(&mut orders, &mut at, id) {
+                order.is_new = true;
+            }
+            Some(())
+        })?;
+        Ok(Self {
+            orders,
+            new_orders,
+            oldest,
+            newest,
+            lines: 0,
+        })
+    }
+
+    /// Reads the order lines and checks condition 7 of each. Adds delivered amounts to the
+    /// customers, and to each warehouse what it has supplied since the load.
+    fn read_lines(
+        &mut self,
+        connection: &mut Prepared<'_>,
+        place: DistrictKey,
+        customers: &mut [Customer],
+        supplied: &mut [i64],
+        checks: &mut Checks,
+    ) -> Result<()> {
+        let mut at = 0;
+        connection.all(sql::CHECK_ORDER_LINES, &place.values(), |row| {
+            self.lines += 1;
+            let id = integer(row, 0)?;
+            let is_delivered = or_null(row, 1, timestamp)?.is_some();
+            let amount = or_null(row, 2, cents)?.unwrap_or(0);
+            if id > CUSTOMERS
+                && let Some(w) = position(integer(row, 3)?, 1, supplied.len())
+            {
+                add(&mut supplied[w], integer(row, 4)?);
+            }
+            let Some(order) = walk_to(&mut self.orders, &mut at, id) else {
+                // Counted in condition 4; there is no order to compare with.
+                return Some(());
+            };
+            order.lines += 1;
+            let has_carrier = order.has_carrier;
+            checks.expect(7, is_delivered == has_carrier, || {
+                let word = |set| if set { "set" } else { "NULL" };
+                format!(
+                    "{place}, order {id}: OL_DELIVERY_D is {} in a line, O_CARRIER_ID {}",
+                    word(is_delivered),
+                    word(has_carrier)
+                )
+            });
+            if is_delivered && let Some(c) = position(order.customer, 1, customers.len()) {
+                add(&mut customers[c].delivered, amount);
+            }
+            Some(())
+        })?;
+        Ok(())
+    }
+
+    /// Conditions 2 to 4 and 11, of all orders together. `deliveries` is the sum of
+    /// C_DELIVERY_CNT.
+    fn check_totals(
+        &self,
+        place: DistrictKey,
+        district: Option<District>,
+        deliveries: i64,
+        checks: &mut Checks,
+    ) {
+        let &Self {
+            ref orders,
+            new_orders,
+            oldest,
+            newest,
+            lines,
+        } = self;
+        let last = orders.last().map(|order| order.id);
+        let next = district.map(|district| district.next_order);
+        // A district whose orders are all delivered has no max(NO_O_ID).
+        let holds = next.is_some()
+            && next.and_then(|next| next.checked_sub(1)) == Some(last.unwrap_or(0))
+            && (newest.is_none() || newest == last);
+        checks.expect(2, holds, || {
             format!(
-                "{place}, order {id}: OL_DELIVERY_D is {} in a line, O_CARRIER_ID {}",
-                word(is_delivered),
-                word(has_carrier)
+                "{place}: D_NEXT_O_ID is {}, max(O_ID) {}, max(NO_O_ID) {}",
+                number(next),
+                number(last),
+                number(newest)
             )
         });
-        if is_delivered && let Some(c) = position(order.customer, 1, customers.len()) {
-            add(&mut customers[c].delivered, amount);
-        }
-        Some(())
-    })?;
-
-    let last = orders.last().map(|order| order.id);
-    let next = district.map(|district| district.next_order);
-    // A district whose orders are all delivered has no max(NO_O_ID).
-    let holds = next.is_some()
-        && next.and_then(|next| next.checked_sub(1)) == Some(last.unwrap_or(0))
-        && (newest.is_none() || newest == last);
-    checks.expect(2, holds, || {
-        format!(
-            "{place}: D_NEXT_O_ID is {}, max(O_ID) {}, max(NO_O_ID) {}",
-            number(next),
-            number(last),
-            number(newest)
-        )
-    });
-    let span = match (oldest, newest) {
-        (Some(oldest), Some(newest)) => newest.saturating_sub(oldest).saturating_add(1),
-        _ => 0,
-    };
-    checks.expect(3, span == new_orders, || {
-        format!(
-            "{place}: NO_O_ID is from {} to {}, but there are {new_orders} rows",
-            number(oldest),
-            number(newest)
-        )
-    });
-    let wanted = orders
-        .iter()
-        .fold(0, |sum: i64, order| sum.saturating_add(order.lines_wanted));
-    checks.expect(4, wanted == lines, || {
-        format!("{place}: sum(O_OL_CNT) is {wanted}, but there are {lines} order lines")
-    });
-    for order in &orders {
-        let id = order.id;
-        checks.expect(5, order.has_carrier != order.is_new, || {
-            let (carrier, new) = match order.is_new {
-                true => ("set", "a row"),
-                false => ("NULL", "no row"),
-            };
-            format!("{place}, order {id}: O_CARRIER_ID is {carrier}, with {new} in NEW-ORDER")
-        });
-        checks.expect(6, order.lines_wanted == order.lines, || {
+        let span = match (oldest, newest) {
+            (Some(oldest), Some(newest)) => newest.saturating_sub(oldest).saturating_add(1),
+            _ => 0,
+        };
+        checks.expect(3, span == new_orders, || {
             format!(
-                "{place}, order {id}: O_OL_CNT is {}, but there are {} order lines",
-                order.lines_wanted, order.lines
+                "{place}: NO_O_ID is from {} to {}, but there are {new_orders} rows",
+                number(oldest),
+                number(newest)
+            )
+        });
+        let wanted = orders
+            .iter()
+            .fold(0, |sum: i64, order| sum.saturating_add(order.lines_wanted));
+        checks.expect(4, wanted == lines, || {
+            format!("{place}: sum(O_OL_CNT) is {wanted}, but there are {lines} order lines")
+        });
+        // The specification states the difference for a fresh population, where
+        // nobody has had a delivery; each one since took a row from NEW-ORDER.
+        let delivered = orders.len() as i64 - new_orders;
+        let loaded = FIRST_UNDELIVERED - 1;
+        let expected = deliveries.saturating_add(loaded);
+        checks.expect(11, delivered == expected, || {
+            format!(
+                "{place}: {} orders less {new_orders} new ones are {delivered}, \
+                 not {loaded} and {deliveries} deliveries",
+                orders.len()
             )
         });
     }
-    // The specification states the difference for a fresh population, where
-    // nobody has had a delivery; each one since took a row from NEW-ORDER.
-    let delivered = orders.len() as i64 - new_orders;
-    let loaded = FIRST_UNDELIVERED - 1;
-    let expected = deliveries.saturating_add(loaded);
-    checks.expect(11, delivered == expected, || {
-        format!(
-            "{place}: {} orders less {new_orders} new ones are {delivered}, \
-             not {loaded} and {deliveries} deliveries",
-            orders.len()
-        )
-    });
-    Ok(())
+
+    /// Conditions 5 and 6, of each order.
+    fn check_each(&self, place: DistrictKey, checks: &mut Checks) {
+        for order in &self.orders {
+            let id = order.id;
+            checks.expect(5, order.has_carrier != order.is_new, || {
+                let (carrier, new) = match order.is_new {
+                    true => ("set", "a row"),
+                    false => ("NULL", "no row"),
+                };
+                format!("{place}, order {id}: O_CARRIER_ID is {carrier}, with {new} in NEW-ORDER")
+            });
+            checks.expect(6, order.lines_wanted == order.lines, || {
+                format!(
+                    "{place}, order {id}: O_OL_CNT is {}, but there are {} order lines",
+                    order.lines_wanted, order.lines
+                )
+            });
+        }
+    }
 }
 
 /// Conditions 10 and 12 for the customers of one district, and their payments.
@@ -526,6 +558,12 @@ fn walk_to<'o>(orders: &'o mut [Order], at: &mut usize, id: i64) -> Option<&'o m
 struct DistrictKey {
     warehouse: i64,
     district: i64,
+}
+
+impl DistrictKey {
+    fn values(self) -> [Value<'static>; 2] {
+        [self.warehouse, self.district].map(Value::Integer)
+    }
 }
 
 impl fmt::Display for DistrictKey {

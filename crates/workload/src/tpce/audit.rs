@@ -50,8 +50,7 @@ impl Counts {
     }
 
     fn customer(&mut self, customer: i64) {
-        let place = super::customers::place(customer).unsigned_abs();
-        self.customers[range_of(place, LOAD_UNIT.unsigned_abs(), RANGES as u64)] += 1;
+        self.customers[range_of_place(super::customers::place(customer))] += 1;
     }
 
     pub(super) fn customer_position(&mut self, input: &CustomerPosition) {
@@ -113,146 +112,131 @@ impl Counts {
         self.customer(input.customer);
     }
 
-    /// `due` is how many orders were to be done. Until the first limits are reached, which
-    /// takes 900 s at the nominal rate, they are fewer than the mix has.
+    /// The audit of these counts, of which `due` orders were to be completed. Until the first
+    /// limits are reached, which takes 900 s at the nominal rate, they are fewer than the mix
+    /// has.
     pub(super) fn audit(&self, scale: &Scale, mix: &Mix, due: u64, trade_shares: &[f64]) -> Audit {
+        let mut lines = self.mix_lines(mix, due);
+        lines.extend(self.input_lines());
+        Audit {
+            lines,
+            distributions: self.distributions(scale, trade_shares),
+        }
+    }
+
+    /// How often each kind of transaction ran, in relation to all that customers ask for.
+    fn mix_lines(&self, mix: &Mix, due: u64) -> Vec<AuditLine> {
         let ran = |kind: Kind| self.ran[kind as usize];
-        let line =
-            |name: &str, count, total, wanted| AuditLine::independent(name, count, total, wanted);
-        let orders = ran(Kind::TradeOrder);
-        let positions = ran(Kind::CustomerPosition);
-        let watches = ran(Kind::MarketWatch);
-        let lookups = ran(Kind::TradeLookup);
-        let updates = ran(Kind::TradeUpdate);
-        let of_customers = |kind: &Kind| kind.is_of_customers();
-        let all: u64 = Kind::ALL.into_iter().filter(of_customers).map(ran).sum();
-        let shares = Kind::ALL.into_iter().filter(of_customers);
-        let sum: f64 = shares.clone().map(|kind| mix.share(kind as usize)).sum();
-        let mut lines: Vec<AuditLine> = shares
+        let asked = Kind::ALL.into_iter().filter(|kind| kind.is_of_customers());
+        let all: u64 = asked.clone().map(ran).sum();
+        let sum: f64 = asked.clone().map(|kind| mix.share(kind as usize)).sum();
+        let mut lines: Vec<AuditLine> = asked
             .map(|kind| {
                 let name = TRANSACTIONS[kind as usize].name;
                 let name = format!("{name} among what customers ask for");
-                line(&name, ran(kind), all, mix.share(kind as usize) / sum)
+                AuditLine::independent(&name, ran(kind), all, mix.share(kind as usize) / sum)
             })
             .collect();
         let results = ran(Kind::TradeResult);
-        let per_customers = |count: f64| match all {
-            0 => 0.0,
-            all => count / all as f64,
-        };
-        lines.extend([
-            line(
+        for (name, count, wanted) in [
+            (
                 "Trade-Results, for orders that are due",
                 results,
-                all,
-                per_customers(due as f64),
+                due as f64,
             ),
-            line(
+            (
                 "Market-Feeds, for ten results each",
                 ran(Kind::MarketFeed),
-                all,
-                per_customers(results as f64 / 10.0),
+                results as f64 / 10.0,
             ),
-            line(
-                "Customer-Positions by tax number",
-                self.positions_by_tax_id,
-                positions,
-                0.5,
+        ] {
+            let wanted = if all == 0 { 0.0 } else { wanted / all as f64 };
+            lines.push(AuditLine::independent(name, count, all, wanted));
+        }
+        lines
+    }
+
+    /// How often transactions had each property that inputs draw.
+    fn input_lines(&self) -> Vec<AuditLine> {
+        let [by_industry, by_list, by_account] = self.watches;
+        let properties: [(Kind, &str, &[(&str, u64, f64)]); 6] = [
+            (
+                Kind::CustomerPosition,
+                "Customer-Positions",
+                &[
+                    ("by tax number", self.positions_by_tax_id, 0.5),
+                    ("with history", self.positions_with_history, 0.5),
+                ],
             ),
-            line(
-                "Customer-Positions with history",
-                self.positions_with_history,
-                positions,
-                0.5,
+            (
+                Kind::MarketWatch,
+                "Market-Watches",
+                &[
+                    ("of an industry", by_industry, 0.05),
+                    ("of a list", by_list, 0.6),
+                    ("of an account", by_account, 0.35),
+                ],
             ),
-            line(
-                "Market-Watches of an industry",
-                self.watches[0],
-                watches,
-                0.05,
+            (
+                Kind::SecurityDetail,
+                "Security-Details",
+                &[("with whole news", self.whole_news, 0.01)],
             ),
-            line("Market-Watches of a list", self.watches[1], watches, 0.6),
-            line(
-                "Market-Watches of an account",
-                self.watches[2],
-                watches,
-                0.35,
+            (
+                Kind::TradeLookup,
+                "Trade-Lookups",
+                &[
+                    ("of known trades", self.lookups[0], 0.3),
+                    ("of an account", self.lookups[1], 0.3),
+                    ("of a security", self.lookups[2], 0.3),
+                    ("of a first trade", self.lookups[3], 0.1),
+                ],
             ),
-            line(
-                "Security-Details with whole news",
-                self.whole_news,
-                ran(Kind::SecurityDetail),
-                0.01,
+            (
+                Kind::TradeUpdate,
+                "Trade-Updates",
+                &[
+                    ("of known trades", self.updates[0], 0.33),
+                    ("of an account", self.updates[1], 0.33),
+                    ("of a security", self.updates[2], 0.34),
+                ],
             ),
-            line(
-                "Trade-Lookups of known trades",
-                self.lookups[0],
-                lookups,
-                0.3,
+            (
+                Kind::TradeOrder,
+                "Trade-Orders",
+                &[
+                    ("rolled back", self.rolled_back, 1.0 / 101.0),
+                    ("by company and issue", self.orders_by_company, 0.4),
+                    ("on margin", self.orders_on_margin, 0.08),
+                    ("that sell the newest first", self.orders_lifo, 0.35),
+                    ("by others", self.orders_by_others, 0.1),
+                ],
             ),
-            line("Trade-Lookups of an account", self.lookups[1], lookups, 0.3),
-            line("Trade-Lookups of a security", self.lookups[2], lookups, 0.3),
-            line(
-                "Trade-Lookups of a first trade",
-                self.lookups[3],
-                lookups,
-                0.1,
-            ),
-            line(
-                "Trade-Updates of known trades",
-                self.updates[0],
-                updates,
-                0.33,
-            ),
-            line(
-                "Trade-Updates of an account",
-                self.updates[1],
-                updates,
-                0.33,
-            ),
-            line(
-                "Trade-Updates of a security",
-                self.updates[2],
-                updates,
-                0.34,
-            ),
-            line(
-                "Trade-Orders rolled back",
-                self.rolled_back,
-                orders,
-                1.0 / 101.0,
-            ),
-            line(
-                "Trade-Orders by company and issue",
-                self.orders_by_company,
-                orders,
-                0.4,
-            ),
-            line(
-                "Trade-Orders on margin",
-                self.orders_on_margin,
-                orders,
-                0.08,
-            ),
-            line(
-                "Trade-Orders that sell the newest first",
-                self.orders_lifo,
-                orders,
-                0.35,
-            ),
+        ];
+        let mut lines: Vec<AuditLine> = properties
+            .into_iter()
+            .flat_map(|(kind, called, properties)| {
+                let total = self.ran[kind as usize];
+                properties.iter().map(move |(property, count, wanted)| {
+                    AuditLine::independent(&format!("{called} {property}"), *count, total, *wanted)
+                })
+            })
+            .collect();
+        if let Some(by_others) = lines.last_mut() {
             // A quarter of those of accounts that two of five have shared with others: who
             // has, is the same in all of a run.
-            AuditLine {
-                rule: AuditRule::Dispersed(4.0),
-                ..line("Trade-Orders by others", self.orders_by_others, orders, 0.1)
-            },
-            line(
-                "Trade-Orders by others of shared accounts",
-                self.orders_by_others,
-                self.orders_of_shared,
-                0.25,
-            ),
-        ]);
+            by_others.rule = AuditRule::Dispersed(4.0);
+        }
+        lines.push(AuditLine::independent(
+            "Trade-Orders by others of shared accounts",
+            self.orders_by_others,
+            self.orders_of_shared,
+            0.25,
+        ));
+        lines
+    }
+
+    fn distributions(&self, scale: &Scale, trade_shares: &[f64]) -> Vec<AuditDistribution> {
         let distribution = |name: &str, counts: &[u64], wanted: Vec<f64>| AuditDistribution {
             name: name.into(),
             counts: counts.to_vec(),
@@ -260,19 +244,12 @@ impl Counts {
         };
         let mut places = vec![0.0; RANGES];
         for place in 0..LOAD_UNIT {
-            let range = range_of(
-                place.unsigned_abs(),
-                LOAD_UNIT.unsigned_abs(),
-                RANGES as u64,
-            );
-            places[range] += place_share(place);
+            places[range_of_place(place)] += place_share(place);
         }
-        let of_kinds = TradeKind::PERCENT
-            .map(|percent| percent as f64 / 100.0)
-            .to_vec();
+        let of_kinds = TradeKind::PERCENT.map(|percent| percent as f64 / 100.0);
         let of_securities = range_shares(scale.securities().unsigned_abs(), RANGES as u64);
-        let distributions = vec![
-            distribution("kinds of trades", &self.kinds, of_kinds),
+        vec![
+            distribution("kinds of trades", &self.kinds, of_kinds.to_vec()),
             AuditDistribution::uniform("shares of an order", &self.quantities),
             distribution(
                 "customers by how often they are chosen",
@@ -285,10 +262,15 @@ impl Counts {
                 &self.trades,
                 trade_shares.to_vec(),
             ),
-        ];
-        Audit {
-            lines,
-            distributions,
-        }
+        ]
     }
+}
+
+/// The range that counts a customer with this place in his load unit.
+fn range_of_place(place: i64) -> usize {
+    range_of(
+        place.unsigned_abs(),
+        LOAD_UNIT.unsigned_abs(),
+        RANGES as u64,
+    )
 }

@@ -10,7 +10,7 @@ use super::{
         securities::company,
         statements::TradeOrder,
     },
-    New, TouchedRows, cents, kind, of_security, row,
+    Lot, New, TouchedRows, cents, kind, of_security, row,
 };
 use crate::{
     connection::Value,
@@ -27,27 +27,8 @@ impl TouchedRows {
         hits: &mut Hits<'_, '_>,
     ) -> u64 {
         match statement {
-            TradeOrder::ACCOUNT => {
-                hits.rows(self.account_row(p[0]), 1);
-                hits.answer(&[
-                    Value::Text("x"),
-                    Value::Integer(ids::ident(customers::broker(&self.scale, p[0]))),
-                    Value::Integer(ids::ident(owner(p[0]).0)),
-                    Value::Integer(customers::tax_status(&self.scale, p[0])),
-                ])
-            }
-            TradeOrder::CUSTOMER_NAMES => {
-                hits.rows(row(p[0]), 1);
-                let person = Person::of(self.scale.seed, p[0]);
-                let mut tax_ident = String::new();
-                person.push_tax_ident(&mut tax_ident);
-                hits.answer(&[
-                    Value::Text(person.first.as_str()),
-                    Value::Text(person.last.as_str()),
-                    Value::Integer(tier(row(p[0]).initial as i64) as i64),
-                    Value::Text(&tax_ident),
-                ])
-            }
+            TradeOrder::ACCOUNT => self.answer_account(hits, p[0]),
+            TradeOrder::CUSTOMER_NAMES => self.answer_customer(hits, p[0]),
             TradeOrder::BROKER_NAME | TradeOrder::COMPANY_NAME => hits.row(row(p[0])),
             TradeOrder::PERMISSION => hits.row(self.at(ACCOUNT_PERMISSION, self.account(p[0]).1)),
             TradeOrder::COMPANY_BY_NAME => {
@@ -89,14 +70,7 @@ impl TouchedRows {
                 if matches!(statement, TradeOrder::NEWEST_HOLDINGS) {
                     lots.reverse();
                 }
-                let entry = self.last_of_account(HOLDING, p[0]);
-                hits.rows(entry, lots.len().max(1) as u32);
-                for lot in &lots {
-                    hits.entry(lot.row);
-                    let (id, quantity) = (Value::Integer(lot.trade), Value::Integer(lot.quantity));
-                    hits.answer(&[id, quantity, money(lot.price)]);
-                }
-                lots.len() as u64
+                self.answer_lots(hits, p[0], &lots)
             }
             TradeOrder::TAX_RATE => {
                 hits.rows(Place::initial(row(p[0]).initial * 2), 2);
@@ -134,18 +108,61 @@ impl TouchedRows {
                 let place = self.of_trade(TRADE_REQUEST, id);
                 hits.row_with_entries(place, &[place, place])
             }
-            TradeOrder::INSERT_HISTORY => {
-                // A trade's entries are one behind the other, by their status.
-                let entry = match v.get(2) {
-                    Some(Value::Text("CMPT")) => 0,
-                    Some(Value::Text("PNDG")) => 1,
-                    _ => 2,
-                };
-                hits.refer(TRADES, self.of_trade(TRADES, p[0]));
-                let Place { initial, later } = self.of_trade(TRADE_HISTORY, p[0]);
-                hits.row(Place::behind(initial, later * 3 + entry))
-            }
+            TradeOrder::INSERT_HISTORY => self.insert_history(hits, p[0], v.get(2)),
         }
+    }
+
+    fn answer_account(&self, hits: &mut Hits<'_, '_>, account: i64) -> u64 {
+        hits.rows(self.account_row(account), 1);
+        hits.answer(&[
+            Value::Text("x"),
+            Value::Integer(ids::ident(customers::broker(&self.scale, account))),
+            Value::Integer(ids::ident(owner(account).0)),
+            Value::Integer(customers::tax_status(&self.scale, account)),
+        ])
+    }
+
+    fn answer_customer(&self, hits: &mut Hits<'_, '_>, customer: i64) -> u64 {
+        hits.rows(row(customer), 1);
+        let person = Person::of(self.scale.seed, customer);
+        let mut tax_ident = String::new();
+        person.push_tax_ident(&mut tax_ident);
+        hits.answer(&[
+            Value::Text(person.first.as_str()),
+            Value::Text(person.last.as_str()),
+            Value::Integer(tier(row(customer).initial as i64) as i64),
+            Value::Text(&tax_ident),
+        ])
+    }
+
+    fn answer_lots(&self, hits: &mut Hits<'_, '_>, account: i64, lots: &[Lot]) -> u64 {
+        hits.rows(
+            self.last_of_account(HOLDING, account),
+            lots.len().max(1) as u32,
+        );
+        for lot in lots {
+            hits.entry(lot.row);
+            let (id, quantity) = (Value::Integer(lot.trade), Value::Integer(lot.quantity));
+            hits.answer(&[id, quantity, money(lot.price)]);
+        }
+        lots.len() as u64
+    }
+
+    /// A trade's entries are one behind the other, by their status.
+    fn insert_history(
+        &self,
+        hits: &mut Hits<'_, '_>,
+        trade: i64,
+        status: Option<&Value<'_>>,
+    ) -> u64 {
+        let entry = match status {
+            Some(Value::Text("CMPT")) => 0,
+            Some(Value::Text("PNDG")) => 1,
+            _ => 2,
+        };
+        hits.refer(TRADES, self.of_trade(TRADES, trade));
+        let Place { initial, later } = self.of_trade(TRADE_HISTORY, trade);
+        hits.row(Place::behind(initial, later * 3 + entry))
     }
 
     fn insert_trade(&mut self, hits: &mut Hits<'_, '_>, v: &[Value<'_>], p: [i64; 14]) -> u64 {

@@ -14,9 +14,9 @@ use crate::{
     observer::DriverObserver,
     pool::Pool,
     recorder::{Recorder, lock},
+    run_state::RunState,
     sampler::{Queue, Sampler},
     settings::{DriverSettings, Load, RunLength},
-    shared::Shared,
     wait,
     worker::{Session, Source, Worker},
 };
@@ -40,7 +40,7 @@ pub fn drive(
         .map(|index| Ok((index, database.connect(index)?)))
         .collect::<Result<Vec<_>, DriverError>>()?;
     let terminals = Terminals::new(&settings, connections);
-    let shared = Shared::new(settings.workload.transactions());
+    let shared = RunState::new(settings.workload.transactions());
     let recorders: Vec<Recorder> = (0..connections).map(|_| Recorder::new()).collect();
     let barrier = Barrier::default();
     let measurement = thread::scope(|scope| {

@@ -11,8 +11,8 @@ use octavo_database::Counters;
 
 use crate::{
     counts::Counts,
+    run_state::POLL_INTERVAL,
     settings::{DriverSettings, Load},
-    shared::LOOK,
     steady::{Cycles, Label, Tick, steady_part},
 };
 
@@ -102,11 +102,11 @@ impl Measured {
         let is_closed = matches!(settings.load, Load::Closed { .. });
         let (tick, batch) = match planned {
             Some(measured) => {
-                let looks = (measured / TICKS).as_secs_f64() / LOOK.as_secs_f64();
-                let tick = LOOK.mul_f64(looks.round().clamp(1.0, 50.0));
+                let looks = (measured / TICKS).as_secs_f64() / POLL_INTERVAL.as_secs_f64();
+                let tick = POLL_INTERVAL.mul_f64(looks.round().clamp(1.0, 50.0));
                 (tick.min(TICK_MAX), is_closed.then_some(measured / BATCHES))
             }
-            None => (LOOK, None),
+            None => (POLL_INTERVAL, None),
         };
         Self {
             begin: first.begin,
@@ -123,7 +123,7 @@ impl Measured {
 
     /// Whether a tick is over, to the next look.
     pub(crate) fn is_tick_due(&self, now: Instant) -> bool {
-        now - self.last.0 + LOOK / 2 >= self.tick
+        now - self.last.0 + POLL_INTERVAL / 2 >= self.tick
     }
 
     /// How long the next batch has been due.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     counts::Counts,
-    sample::Sample,
+    observer::Sample,
     stability::Stability,
     steady::{Cycles, Label, Outage, Steadiness},
 };

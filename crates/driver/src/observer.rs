@@ -1,6 +1,11 @@
-//! Who follows a run while it lasts.
+//! Who follows a run while it lasts, and the second by second series.
 
-use crate::{counts::Counts, sample::Sample};
+use std::time::Duration;
+
+use octavo_units::ByteCount;
+use serde::Serialize;
+
+use crate::counts::Counts;
 
 /// A sample with all that was recorded in it, as it passes by.
 #[derive(Clone, Copy, Debug)]
@@ -34,3 +39,43 @@ pub trait DriverObserver {
 pub struct Unobserved;
 
 impl DriverObserver for Unobserved {}
+
+/// One second of a run, warm-up included. A diagnostic, never a sample of the
+/// statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Sample {
+    /// Time since the clients began, at the end of the sample.
+    pub at: Duration,
+    /// Whether all of it was in the time of the figures. (While the run lasts:
+    /// whether the measured part had begun. What is cut off its beginning is
+    /// known at its end.)
+    pub measured: bool,
+    /// Whether it was measured, but is not in the time of the figures: it has
+    /// some of what was cut off as warm-up. What failed and was retried in it
+    /// counts all the same.
+    pub cut: bool,
+    /// Length of the sample; the last one of a part may be short.
+    pub length: Duration,
+    /// Transactions ended (committed or rolled back).
+    pub transactions: u64,
+    /// Commits of the counted kind.
+    pub counted: u64,
+    /// Pages that had to be read.
+    pub buffer_misses: u64,
+    /// Bytes read by the database.
+    pub read_bytes: ByteCount,
+    /// Bytes written by the database.
+    pub written_bytes: ByteCount,
+    /// Median latency in microseconds; 0 when nothing ended.
+    pub p50_us: u64,
+    /// The 99th percentile.
+    pub p99_us: u64,
+    /// The longest.
+    pub max_us: u64,
+    /// Tries that were repeated after conflicts.
+    pub retries: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// What was due and not begun at its end; `None` in a closed loop.
+    pub backlog: Option<u64>,
+}

@@ -17,12 +17,12 @@ use crate::{
     error::DriverError,
     measured::{Batch, Checkpoints, Done, Figures, Measured, cycles},
     measurement::{Backlog, Measurement, WarmUpTotals, chance},
+    observer::Sample,
     observer::{DriverObserver, Second},
     pool::Pool,
     recorder::{Recorder, lock},
-    sample::Sample,
+    run_state::{POLL_INTERVAL, RunState},
     settings::{DriverSettings, Load, RunLength},
-    shared::{LOOK, Shared},
     stability::stability,
     steady::{Outage, Steadiness, outages},
 };
@@ -47,7 +47,7 @@ struct Looks<'l> {
 /// Sums up each second and moves the run from phase to phase.
 pub(crate) struct Sampler<'a> {
     database: CounterReader,
-    shared: &'a Shared,
+    shared: &'a RunState,
     recorders: &'a [Recorder],
     settings: DriverSettings<'a>,
     observer: &'a mut dyn DriverObserver,
@@ -74,7 +74,7 @@ pub(crate) struct Sampler<'a> {
 impl<'a> Sampler<'a> {
     /// Between two looks while the end of a checkpoint is waited for: a
     /// fiftieth of the wait, but not less than this.
-    const LOOK_MIN: Duration = Duration::from_millis(2);
+    const POLL_INTERVAL_MIN: Duration = Duration::from_millis(2);
 
     /// How long the counters are waited for with which the measured part begins. A
     /// server that takes longer stands still, which is to be measured as well: the
@@ -86,7 +86,7 @@ impl<'a> Sampler<'a> {
     pub(crate) fn new<'scope>(
         scope: &'scope Scope<'scope, '_>,
         database: &'scope dyn Running,
-        shared: &'a Shared,
+        shared: &'a RunState,
         recorders: &'a [Recorder],
         settings: DriverSettings<'a>,
         observer: &'a mut dyn DriverObserver,
@@ -150,7 +150,7 @@ impl<'a> Sampler<'a> {
 
         barrier.release();
         let planned = self.settings.length.measured_time();
-        self.watch(&looks, LOOK, |now, _| match planned {
+        self.watch(&looks, POLL_INTERVAL, |now, _| match planned {
             Some(planned) => now - begin >= planned,
             None => barrier.wait_for_all_within(Duration::ZERO),
         });
@@ -177,7 +177,7 @@ impl<'a> Sampler<'a> {
         let (start, initial) = self.last;
         let frames = self.settings.frames;
         let length = self.settings.length;
-        self.watch(looks, LOOK, |now, counters| match length {
+        self.watch(looks, POLL_INTERVAL, |now, counters| match length {
             RunLength::Time {
                 warm_up_min,
                 warm_up_max,
@@ -299,7 +299,7 @@ impl<'a> Sampler<'a> {
         let before = self.checkpoints.last();
         let reading = self.database.read(CounterReader::PATIENCE);
         let count = reading.counters.checkpoints;
-        let look = (longest / 50).clamp(Self::LOOK_MIN, LOOK);
+        let look = (longest / 50).clamp(Self::POLL_INTERVAL_MIN, POLL_INTERVAL);
         self.watch(looks, look, |now, counters| {
             counters.checkpoints != count || now - begin >= longest
         });

@@ -21,7 +21,7 @@ use crate::{
     error::DriverError,
     metered::Metered,
     recorder::{Recorder, lock},
-    shared::LOOK,
+    run_state::POLL_INTERVAL,
     worker::Session,
 };
 
@@ -168,7 +168,7 @@ impl SlicedLoad {
         let mut failure = None;
         let mut working = self.workers.len();
         while working > 0 {
-            match self.done.recv_timeout(LOOK) {
+            match self.done.recv_timeout(POLL_INTERVAL) {
                 Ok(Ok(done)) => {
                     end = end.max(done.at);
                     slice.cpu += done.cpu;

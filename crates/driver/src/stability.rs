@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    sample::Sample,
+    observer::Sample,
     steady::{Tick, longest_gap_s, spread},
 };
 

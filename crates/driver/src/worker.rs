@@ -18,8 +18,8 @@ use crate::{
     metered::Metered,
     pool::{Pool, Waiting},
     recorder::{Recorder, lock},
+    run_state::RunState,
     settings::RunLength,
-    shared::Shared,
     wait,
 };
 
@@ -59,7 +59,7 @@ impl Source<'_> {
 pub(crate) struct Worker<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) session: Session<'a>,
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a RunState,
     pub(crate) length: RunLength,
     /// How long after measuring has begun it begins; at once, warm-up included, if that is
     /// no time.
@@ -170,7 +170,7 @@ impl Worker<'_> {
 }
 
 /// Ends the run when its thread panics.
-struct EndOnPanic<'a>(&'a Shared);
+struct EndOnPanic<'a>(&'a RunState);
 
 impl Drop for EndOnPanic<'_> {
     fn drop(&mut self) {
@@ -186,7 +186,7 @@ pub(crate) struct Session<'a> {
     pub(crate) connection: Metered,
     /// To connect to again when the connection is lost, as long as the load
     /// has not ended; `None` where that ends the load.
-    pub(crate) lasting: Option<(&'a dyn Running, &'a Shared)>,
+    pub(crate) lasting: Option<(&'a dyn Running, &'a RunState)>,
     pub(crate) kinds: &'static [TransactionKind],
     pub(crate) statements: &'static [Statement],
     /// How often a transaction is run again after conflicts.
@@ -261,7 +261,7 @@ impl Session<'_> {
     fn reconnect(
         &mut self,
         database: &dyn Running,
-        shared: &Shared,
+        shared: &RunState,
         lost: ConnectionError,
     ) -> Result<(), DriverError> {
         let since = Instant::now();

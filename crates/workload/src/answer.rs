@@ -3,8 +3,12 @@
 
 use std::{error::Error as StdError, ops::RangeInclusive};
 
-use crate::connection::{
-    Batch, Connection, ConnectionError, Result, Row, Statement, StatementId, Value, Wants,
+use crate::{
+    Outcome,
+    connection::{
+        Access, Batch, Connection, ConnectionError, Result, Row, Statement, StatementId, Value,
+        Wants,
+    },
 };
 
 /// An answer that no database gives that holds a workload's data.
@@ -264,6 +268,30 @@ pub(crate) fn or_null<T>(
         Value::Null => Some(None),
         _ => read(row, column).map(Some),
     }
+}
+
+/// Runs `body` as one transaction, which ends as its outcome says. After an
+/// error nothing of it is left. `statements` are those of the workload.
+pub(crate) fn transact(
+    connection: &mut dyn Connection,
+    statements: &'static [Statement],
+    access: Access,
+    body: impl FnOnce(&mut Prepared<'_>) -> Result<Outcome>,
+) -> Result<Outcome> {
+    connection.begin(access)?;
+    let result = body(&mut Prepared::new(connection, statements)).and_then(|outcome| {
+        match outcome {
+            Outcome::Committed => connection.commit()?,
+            Outcome::RolledBack => connection.rollback()?,
+        }
+        Ok(outcome)
+    });
+    if result.is_err() {
+        // The first error says what went wrong; a second one, from a session
+        // that is gone, would only hide it.
+        let _second = connection.rollback();
+    }
+    result
 }
 
 #[cfg(test)]

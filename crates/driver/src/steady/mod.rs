@@ -5,13 +5,11 @@
 //! how the driver uses them, and what the thresholds rest on.
 
 mod change_points;
-mod dependence;
 mod mser;
 mod period;
 mod stall;
 mod tick;
 
-use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
 use serde::{Deserialize, Serialize};
 
 use crate::series::{line, mean};
@@ -20,8 +18,9 @@ use change_points::{change_points, trend};
 use mser::{cut as mser_cut, is_approach};
 use period::{period, without_period};
 pub use stall::{Outage, outages};
-use tick::STALL_COMMITS;
-pub use tick::Tick;
+use tick::{STALL_COMMITS, miss_ratio};
+pub use tick::{Tick, throughput};
+pub(crate) use tick::{longest_gap_s, spread};
 
 /// A change of the throughput by less than this share of its mean is none that
 /// matters, however sure it is.
@@ -63,18 +62,6 @@ const BATCHES: usize = 40;
 /// A stall of one batch lowers so long a level by less than [`MATTERS`], and
 /// belongs to the run's stability.
 const SHORTEST: usize = 5;
-
-impl Tick {
-    /// This one and the next in one.
-    pub fn merge(&mut self, next: &Self) {
-        self.length_s += next.length_s;
-        self.counted += next.counted;
-        self.failed += next.failed;
-        self.gap_s = self.gap_s.max(next.gap_s);
-        self.buffer_misses += next.buffer_misses;
-        self.buffer_references += next.buffer_references;
-    }
-}
 
 /// What a run was like.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -258,16 +245,6 @@ fn hides_trouble(ticks: &[Tick], cut: usize) -> bool {
     is_stall || before.iter().any(|tick| tick.failed > 0)
 }
 
-/// The longest time without a counted commit in `ticks`, s; what was before
-/// them is left out.
-pub(crate) fn longest_gap_s(ticks: &[Tick]) -> f64 {
-    let mut end_s = 0.0;
-    ticks.iter().fold(0.0, |longest, tick| {
-        end_s += tick.length_s;
-        tick.gap_s.min(end_s).max(longest)
-    })
-}
-
 /// What `ticks` are like from the tick `first` on. (Whether something repeats
 /// itself is seen better with the ones before.)
 pub fn judge(ticks: &[Tick], first: usize) -> Label {
@@ -309,46 +286,6 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
             _ => Label::Steady,
         },
     }
-}
-
-/// Windows in a run that is too short for as many of the longest.
-const WINDOWS: f64 = 10.0;
-
-/// The length of the windows of a run, s, and how its throughput differs between
-/// them; `None` of fewer than two windows, or where nothing was counted.
-pub(crate) fn spread(ticks: &[Tick]) -> (f64, Option<Spread>) {
-    let length_s: f64 = ticks.iter().map(|tick| tick.length_s).sum();
-    let window_s = WINDOW_S.min(length_s / WINDOWS);
-    let spans = ticks.iter().map(|tick| Span {
-        length_s: tick.length_s,
-        counted: tick.counted,
-    });
-    (window_s, Spread::of(&windows(spans, window_s), window_s))
-}
-
-/// Counted commits a second in each tick.
-pub fn throughput(ticks: &[Tick]) -> Vec<f64> {
-    ticks
-        .iter()
-        .map(|tick| tick.counted as f64 / tick.length_s.max(1e-9))
-        .collect()
-}
-
-/// Page references in each tick that were not found in the buffer, as a share
-/// of all; as before where there were none.
-fn miss_ratio(ticks: &[Tick]) -> Vec<f64> {
-    let ratio = |tick: &Tick| {
-        (tick.buffer_references > 0)
-            .then(|| tick.buffer_misses as f64 / tick.buffer_references as f64)
-    };
-    let mut last = ticks.iter().find_map(ratio).unwrap_or(0.0);
-    ticks
-        .iter()
-        .map(|tick| {
-            last = ratio(tick).unwrap_or(last);
-            last
-        })
-        .collect()
 }
 
 /// How a series leaves its level.

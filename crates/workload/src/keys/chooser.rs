@@ -1,10 +1,14 @@
-//! The choosers behind one face.
+//! A chooser for each distribution, and the draws of one client from it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use octavo_units::Seed;
 
 use super::{
-    Distribution, hotspot::HotspotKeys, ranks::Ranks, scrambled::Scrambled, sequential::Turn,
-    uniform::Uniform,
+    Distribution, hotspot::HotspotKeys, ranks::Ranks, scrambled::Scrambled, uniform::Uniform,
 };
 use crate::{AuditDistribution, random::Draws};
 
@@ -81,6 +85,51 @@ impl Chooser {
             Self::Latest(ranks) => Some(ranks.audit("ranks of keys, last to first")),
             Self::Hotspot(hotspot) => Some(hotspot.audit(keys)),
         }
+    }
+}
+
+/// Whose turn it is, shared by all clients of a run, as YCSB's
+/// `SequentialGenerator` is.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(AtomicU64);
+
+impl Turn {
+    /// The next key from 0 to below `keys`, of which there is at least one;
+    /// after the last the first again.
+    pub(crate) fn next(&self, keys: u64) -> u64 {
+        // A client that knows of more keys may have been beyond.
+        let wrapped = |key: u64| if key < keys { key } else { 0 };
+        let key = self.0.update(Relaxed, Relaxed, |key| wrapped(key) + 1);
+        wrapped(key)
+    }
+}
+
+/// The keys that one client draws when nothing is inserted.
+#[derive(Debug)]
+pub struct KeyDraws {
+    chooser: Chooser,
+    draws: Draws,
+    keys: u64,
+}
+
+impl KeyDraws {
+    /// Draws among `keys` keys, at least one.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn new(distribution: Distribution, keys: u64, seed: Seed) -> Self {
+        assert!(keys > 0, "there is at least one key");
+        Self {
+            chooser: Chooser::new(distribution, keys, Growth::Fixed),
+            draws: Draws::new(seed),
+            keys,
+        }
+    }
+
+    /// A key from 0 to below the number of keys.
+    #[inline]
+    pub fn draw(&mut self) -> u64 {
+        self.chooser.draw(&mut self.draws, self.keys)
     }
 }
 
@@ -191,5 +240,15 @@ mod tests {
                 _ => assert!(size_of::<Chooser>() < 512),
             }
         }
+    }
+
+    #[test]
+    fn keys_come_in_turn_while_they_grow() {
+        let turn = Turn::default();
+        let keys: Vec<u64> = [2, 2, 2, 4, 4, 4, 4, 3]
+            .into_iter()
+            .map(|keys| turn.next(keys))
+            .collect();
+        assert_eq!(keys, [0, 1, 0, 1, 2, 3, 0, 1]);
     }
 }

@@ -8,18 +8,15 @@
 mod acknowledged;
 mod chooser;
 mod distribution;
-mod fnv;
 mod hotspot;
-mod key_draws;
 mod ranks;
 mod scrambled;
-mod sequential;
 mod uniform;
 mod zipf;
 
 pub(crate) use acknowledged::AcknowledgedKeys;
+pub use chooser::KeyDraws;
 pub(crate) use chooser::{Chooser, Growth};
 pub use distribution::{Distribution, DistributionError, Hotspot};
-pub(crate) use fnv::fnv_hash;
-pub use key_draws::KeyDraws;
+pub(crate) use scrambled::fnv_hash;
 pub use zipf::{Theta, Zipf};

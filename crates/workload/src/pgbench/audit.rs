@@ -1,9 +1,8 @@
 //! What one client really ran.
 
 use super::{
-    inputs::{Change, DELTA_MAX},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
-    script::{Script, TRANSACTIONS},
+    script::{Change, DELTA_MAX, Script, TRANSACTIONS},
 };
 use crate::{
     Audit, AuditDistribution, AuditLine, Mix,

@@ -7,19 +7,17 @@ use octavo_units::Seed;
 
 use super::{
     audit::Counts,
-    inputs::{Change, DELTA_MAX},
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
-    script::Script,
+    script::{Change, DELTA_MAX, Script},
     statements::{
         INSERT_HISTORY, SELECT_BALANCE, STATEMENTS, UPDATE_ACCOUNT, UPDATE_BRANCH, UPDATE_TELLER,
     },
 };
 use crate::{
     Audit, Client, Connection, Mix, Outcome, Result,
-    answer::{Prepared, integer},
+    answer::{Prepared, integer, transact},
     connection::{Access, Value},
     random::Draws,
-    transact::transact,
 };
 
 /// Where a client's clock begins: 2026-01-01T00:00:00Z in microseconds since

@@ -8,7 +8,6 @@
 mod audit;
 mod check;
 mod client;
-mod inputs;
 mod population;
 mod schema;
 mod script;

@@ -1,4 +1,4 @@
-//! pgbench's built-in scripts, which are its kinds of transactions.
+//! pgbench's built-in scripts, which are its kinds of transactions, and their inputs.
 
 use crate::{Member, Mix, TransactionKind};
 
@@ -55,6 +55,20 @@ pub(super) static TRANSACTIONS: [TransactionKind; Script::ALL.len()] = [
     TransactionKind::plain("simple-update"),
     TransactionKind::plain("select-only"),
 ];
+
+/// A change of a balance is drawn from minus this to this.
+pub(super) const DELTA_MAX: i64 = 5000;
+
+/// Inputs of a script; select-only has an account alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) aid: i64,
+    pub(super) bid: i64,
+    pub(super) tid: i64,
+    pub(super) delta: i64,
+    /// Microseconds since 1970.
+    pub(super) mtime: i64,
+}
 
 #[cfg(test)]
 mod tests {

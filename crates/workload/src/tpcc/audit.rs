@@ -1,10 +1,9 @@
 //! What the terminals really entered, counted at the first try.
 
 use super::{
-    constants::Constants,
     inputs::{Customer, NewOrder, OrderStatus, Payment, UNUSED_ITEM},
     kinds::{Kind, TRANSACTIONS},
-    random::NuRand,
+    random::{Constants, NuRand},
     schema::DISTRICTS,
 };
 use crate::{Audit, AuditDistribution, AuditLine, AuditRule, Mix};

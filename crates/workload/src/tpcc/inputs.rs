@@ -2,7 +2,7 @@
 //! that they are dealt from.
 
 use super::{
-    constants::Constants,
+    random::Constants,
     schema::{DISTRICTS, ITEMS},
 };
 use crate::random::Draws;
@@ -215,7 +215,7 @@ mod tests {
     use octavo_units::Seed;
 
     use super::*;
-    use crate::{Mix, deck::Deck, tpcc::kinds::Kind};
+    use crate::{Mix, mix::Deck, tpcc::kinds::Kind};
 
     fn inputs(warehouses: i64) -> Inputs {
         Inputs {

@@ -7,7 +7,6 @@
 
 mod audit;
 mod consistency;
-mod constants;
 mod inputs;
 mod kinds;
 mod population;

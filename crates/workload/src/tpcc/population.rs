@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use octavo_units::Seed;
 
 use super::{
-    constants::Constants,
-    random::{NuRand, Tenth, push_surname},
+    random::{Constants, NuRand, Tenth, push_surname},
     schema::{
         CONSTANT, CUSTOMER, CUSTOMERS, DISTRICT, DISTRICTS, FIRST_UNDELIVERED, FRACTION, HISTORY,
         ITEM, ITEMS, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, TABLES, WAREHOUSE,

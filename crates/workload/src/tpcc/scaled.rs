@@ -2,7 +2,7 @@
 
 use octavo_units::Seed;
 
-use super::{constants::Constants, inputs};
+use super::{inputs, random::Constants};
 use crate::{DataError, Mix, Parameter, Unit};
 
 pub(super) const WAREHOUSES: Parameter = Parameter {

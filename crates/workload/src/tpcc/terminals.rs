@@ -18,7 +18,7 @@ use super::{
     schema::DISTRICTS,
     transactions::{NewOrderReply, Runner},
 };
-use crate::{Audit, Client, Connection, ConnectionError, Mix, Outcome, deck::Deck, random::Draws};
+use crate::{Audit, Client, Connection, ConnectionError, Mix, Outcome, mix::Deck, random::Draws};
 
 /// Microseconds from one draw of a client to its next on its clock.
 const TICK: i64 = 1000;

@@ -20,7 +20,7 @@ use super::{
     scaled::Scale,
     transactions::Runner,
 };
-use crate::{Audit, Client, Connection, Mix, Outcome, Result, deck::Deck, random::Draws};
+use crate::{Audit, Client, Connection, Mix, Outcome, Result, mix::Deck, random::Draws};
 
 /// The transaction drawn last.
 #[derive(Debug)]

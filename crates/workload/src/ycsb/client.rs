@@ -9,8 +9,8 @@ use super::{
     core::{Kind, SCAN_MAX},
     insert::NewRecord,
     key::{LENGTH_MAX, push_key},
+    run_keys::RunKeys,
     schema::FIELDS,
-    shared::Shared,
     statements::{READ, SCAN, update_of},
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
 /// One client.
 #[derive(Debug)]
 pub(super) struct YcsbClient {
-    shared: Arc<Shared>,
+    keys: Arc<RunKeys>,
     mix: Mix,
     field_length: usize,
     draws: Draws,
@@ -48,13 +48,13 @@ impl YcsbClient {
         mix: Mix,
         draws: Draws,
         record: NewRecord,
-        shared: Arc<Shared>,
+        keys: Arc<RunKeys>,
         chooser: Chooser,
     ) -> Self {
         let field_length = record.field_length;
         Self {
             chooser,
-            shared,
+            keys,
             mix,
             field_length,
             draws,
@@ -69,7 +69,7 @@ impl YcsbClient {
 
     /// Draws the key of an operation on a record that exists.
     fn draw_key(&mut self) {
-        let limit = self.shared.keys.limit();
+        let limit = self.keys.acknowledged.limit();
         let number = self.chooser.draw(&mut self.draws, limit);
         self.key.clear();
         push_key(&mut self.key, number);
@@ -134,7 +134,7 @@ impl Client for YcsbClient {
     fn draw(&mut self) -> usize {
         let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
         let kind = Kind::ALL[self.mix.kind_at(point as u32)];
-        self.record.give_up(&self.shared.open_keys);
+        self.record.give_up(&self.keys.open);
         self.is_tried = false;
         let argument = match kind {
             Kind::Update | Kind::ReadModifyWrite => self.draw_field(),
@@ -162,7 +162,7 @@ impl Client for YcsbClient {
         match kind {
             Kind::Read => self.read(connection)?,
             Kind::Update => self.update(connection, argument)?,
-            Kind::Insert => self.record.insert(connection, &self.shared)?,
+            Kind::Insert => self.record.insert(connection, &self.keys)?,
             Kind::Scan => self.scan(connection, argument)?,
             Kind::ReadModifyWrite => {
                 self.read(connection)?;
@@ -173,7 +173,7 @@ impl Client for YcsbClient {
     }
 
     fn audit(&self) -> Audit {
-        let keys = self.chooser.audit(self.shared.keys.limit());
+        let keys = self.chooser.audit(self.keys.acknowledged.limit());
         self.counts.audit(&self.mix, keys)
     }
 }

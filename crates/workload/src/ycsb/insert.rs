@@ -5,10 +5,9 @@ use octavo_units::Seed;
 use super::{
     answer::{UnexpectedAnswer, expect, failed},
     key::push_key,
-    open_keys::OpenKeys,
     population::row_draws,
+    run_keys::{OpenKeys, RunKeys},
     schema::FIELDS,
-    shared::Shared,
     statements::{FIND, INSERT},
 };
 use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKeys};
@@ -51,13 +50,13 @@ impl NewRecord {
     }
 
     /// Makes the record, unless one is still to be inserted.
-    fn prepare(&mut self, shared: &Shared) {
+    fn prepare(&mut self, keys: &RunKeys) {
         if self.number.is_some() {
             return;
         }
-        let open = shared.open_keys.pop();
+        let open = keys.open.pop();
         self.is_doubtful = open.is_some();
-        self.number = open.or_else(|| shared.keys.next());
+        self.number = open.or_else(|| keys.acknowledged.next());
         if let Some(number) = self.number {
             self.key.clear();
             push_key(&mut self.key, number);
@@ -76,9 +75,9 @@ impl NewRecord {
     pub(super) fn insert(
         &mut self,
         connection: &mut dyn Connection,
-        shared: &Shared,
+        keys: &RunKeys,
     ) -> Result<(), ConnectionError> {
-        self.prepare(shared);
+        self.prepare(keys);
         let Some(number) = self.number else {
             let window = AcknowledgedKeys::WINDOW;
             return Err(failed(INSERT, UnexpectedAnswer::WindowFull { window }));
@@ -97,7 +96,7 @@ impl NewRecord {
         }
         self.is_doubtful = false;
         self.number = None;
-        shared.keys.acknowledge(number);
+        keys.acknowledged.acknowledge(number);
         Ok(())
     }
 }

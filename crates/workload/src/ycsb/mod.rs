@@ -23,10 +23,9 @@ mod client;
 mod core;
 mod insert;
 mod key;
-mod open_keys;
 mod population;
+mod run_keys;
 mod schema;
-mod shared;
 mod statements;
 mod touched;
 
@@ -38,14 +37,14 @@ pub use self::core::Core;
 pub use crate::keys::{Distribution, DistributionError, Hotspot, KeyDraws, Theta, Zipf};
 
 use self::{
-    client::YcsbClient, core::Kind, insert::NewRecord, open_keys::OpenKeys,
-    population::YcsbPopulation, shared::Shared,
+    client::YcsbClient, core::Kind, insert::NewRecord, population::YcsbPopulation,
+    run_keys::RunKeys,
 };
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement,
-    keys::{AcknowledgedKeys, Chooser, Growth},
+    keys::{Chooser, Growth},
     population::Population,
     random::Draws,
     schema::Table,
@@ -251,16 +250,13 @@ impl Workload for Ycsb {
     }
 
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
-        let shared = Arc::new(Shared {
-            keys: AcknowledgedKeys::new(self.records),
-            open_keys: OpenKeys::new(count),
-        });
+        let keys = Arc::new(RunKeys::new(self.records, count));
         let chooser = Chooser::new(self.distribution, self.records, self.growth());
         boxed(count, |index| {
             let draws = Draws::new(seed.derive("client", u64::from(index)));
             let record = NewRecord::new(self.seed, field_length(self.row));
-            let (shared, chooser) = (Arc::clone(&shared), chooser.clone());
-            YcsbClient::new(self.mix.clone(), draws, record, shared, chooser)
+            let (keys, chooser) = (Arc::clone(&keys), chooser.clone());
+            YcsbClient::new(self.mix.clone(), draws, record, keys, chooser)
         })
     }
 

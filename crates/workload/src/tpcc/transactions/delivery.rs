@@ -11,11 +11,10 @@ use std::mem;
 use super::runner::{Due, Runner};
 use crate::{
     Connection, ConnectionError, Outcome, Result,
-    answer::{Prepared, UnexpectedAnswer, integer, or_null},
+    answer::{Prepared, UnexpectedAnswer, integer, or_null, transact},
     connection::{Access, Conflict, Value},
     money::{cents, money},
     tpcc::{inputs::Delivery, schema::DISTRICTS, statements as sql},
-    transact::transact,
 };
 
 /// Another transaction was faster.

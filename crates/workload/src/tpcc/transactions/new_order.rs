@@ -10,7 +10,7 @@ use std::mem;
 use super::runner::{Item, LineReply, Runner, copy};
 use crate::{
     Connection, Outcome, Result,
-    answer::{Pipeline, Prepared, decimal, integer, text},
+    answer::{Pipeline, Prepared, decimal, integer, text, transact},
     connection::{Access, Row, Value},
     money::{cents, money},
     tpcc::{
@@ -19,7 +19,6 @@ use crate::{
         schema::FRACTION,
         statements::{self as sql, stock_for},
     },
-    transact::transact,
 };
 
 /// 1 in ten-thousandths.

@@ -9,11 +9,10 @@ use std::{fmt::Write, mem};
 use super::runner::{Runner, copy, texts};
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, decimal, text, timestamp},
+    answer::{Prepared, decimal, text, timestamp, transact},
     connection::{Access, Row, Value},
     money::{cents, money},
     tpcc::{inputs::Payment, schema::FRACTION, statements as sql},
-    transact::transact,
 };
 
 /// C_DATA holds up to 500 characters.

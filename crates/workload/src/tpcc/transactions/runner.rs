@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::{
     Connection, Outcome, Result,
-    answer::{Pipeline, Prepared, UnexpectedAnswer, integer, or_null, text, timestamp},
+    answer::{Pipeline, Prepared, UnexpectedAnswer, integer, or_null, text, timestamp, transact},
     connection::{Access, Row, Value},
     money::cents,
     tpcc::{
@@ -13,7 +13,6 @@ use crate::{
         random::push_surname,
         statements as sql,
     },
-    transact::transact,
 };
 
 /// What New-Order shows on the terminal beside its inputs (clause 2.4.3.3).

@@ -6,7 +6,6 @@
 //! trades an account has, from the account's. References that a database watches over are
 //! touched as the rows that they name, of what transactions insert.
 
-mod begin;
 mod feed;
 mod look;
 mod maintain;

@@ -1,14 +1,17 @@
-//! Transactions that only read: Broker-Volume, Customer-Position, Market-Watch,
+//! The start of a run, and transactions that only read: Broker-Volume, Customer-Position, Market-Watch,
 //! Security-Detail and Trade-Status.
 
 use super::{
     super::{
+        calendar,
         customers::accounts,
         ids::{self, IDENT_SHIFT, owner},
         scaled::{ACCOUNTS, COMPANIES, SECURITIES},
         schema::*,
         securities::company,
-        statements::{BrokerVolume, CustomerPosition, MarketWatch, SecurityDetail, TradeStatus},
+        statements::{
+            Begin, BrokerVolume, CustomerPosition, MarketWatch, SecurityDetail, TradeStatus,
+        },
     },
     ITEMS, MARKET_DAYS, TouchedRows, of_security, price_of_day, row, time, watch_list,
 };
@@ -18,6 +21,23 @@ use crate::{
 };
 
 impl TouchedRows {
+    /// What a run begins with, before anything was touched.
+    pub(super) fn begin(&self, statement: Begin, hits: &mut Hits<'_, '_>) -> u64 {
+        match statement {
+            Begin::LAST_TIME => {
+                hits.rows(Place::initial(0), self.rows[LAST_TRADE] as u32);
+                hits.answer(&[Value::Timestamp(calendar::date(self.scale.end()))])
+            }
+            Begin::LAST_TRADE_ID => {
+                let last = ids::trade(self.scale.begun() - 1);
+                hits.rows(self.of_trade(TRADES, last), 1);
+                hits.answer(&[Value::Integer(last)])
+            }
+            // Initial trades are all completed.
+            Begin::ALL_REQUESTS | Begin::SUBMITTED => 0,
+        }
+    }
+
     pub(super) fn broker_volume(&self, statement: BrokerVolume, hits: &mut Hits<'_, '_>) -> u64 {
         let BrokerVolume::BROKER_VOLUME = statement;
         // Those of the brokers, each with its security and company.

@@ -3,10 +3,9 @@
 
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, integer, timestamp},
+    answer::{Prepared, integer, timestamp, transact},
     connection::{Access, Value},
     tpce::{calendar, ids, scaled::Scale, statements as sql},
-    transact::transact,
 };
 
 /// Where the trades and the time of a run begin.

@@ -3,7 +3,7 @@
 use super::Runner;
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, integer, text},
+    answer::{Prepared, integer, text, transact},
     connection::{Access, Value},
     money::{cents, money},
     tpce::{
@@ -15,7 +15,6 @@ use crate::{
         statements as sql,
         trade_kind::TradeKind,
     },
-    transact::transact,
 };
 
 impl Runner {

@@ -6,7 +6,7 @@ use std::{fmt::Write, mem};
 use super::{Looked, Runner, copy};
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, integer},
+    answer::{Prepared, integer, transact},
     connection::{Access, StatementId, Value},
     tpce::{
         inputs::{LOOKED_AT, Look, looked_at_until},
@@ -14,7 +14,6 @@ use crate::{
         securities::Symbol,
         statements as sql,
     },
-    transact::transact,
 };
 
 impl Runner {

@@ -5,7 +5,7 @@ use std::{fmt::Write, mem};
 use super::{Runner, copy};
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, integer, text, timestamp},
+    answer::{Prepared, integer, text, timestamp, transact},
     connection::{Access, StatementId, Value},
     tpce::{
         calendar::{DAY, MARKET_DAYS, market_day, year_month_day},
@@ -16,7 +16,6 @@ use crate::{
         securities::Symbol,
         statements as sql,
     },
-    transact::transact,
 };
 
 impl Runner {

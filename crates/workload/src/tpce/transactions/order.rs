@@ -5,7 +5,7 @@ use std::mem;
 use super::{Runner, copy};
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, integer},
+    answer::{Prepared, integer, transact},
     connection::{Access, Value},
     money::{cents, money},
     tpce::{
@@ -18,7 +18,6 @@ use crate::{
         securities::{self, Symbol, push_company_name},
         statements as sql,
     },
-    transact::transact,
 };
 
 /// What is known of an account.

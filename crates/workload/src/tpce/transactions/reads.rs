@@ -6,7 +6,7 @@ use std::mem;
 use super::Runner;
 use crate::{
     Connection, Outcome, Result,
-    answer::{integer, or_null, text},
+    answer::{integer, or_null, text, transact},
     connection::{Access, Value},
     money::cents,
     tpce::{
@@ -19,7 +19,6 @@ use crate::{
         statements::{self as sql, BROKERS_MAX},
         words::{SECTORS, push_industry_name},
     },
-    transact::transact,
 };
 
 impl Runner {

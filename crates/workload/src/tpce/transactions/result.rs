@@ -5,7 +5,7 @@ use std::{fmt::Write, mem};
 use super::{Runner, copy, order::tax};
 use crate::{
     Connection, Outcome, Result,
-    answer::{Prepared, integer},
+    answer::{Prepared, integer, transact},
     connection::{Access, Value},
     money::{cents, money},
     tpce::{
@@ -15,7 +15,6 @@ use crate::{
         prices, statements as sql,
         trading::settled,
     },
-    transact::transact,
 };
 
 /// What is known of the trade, of its account and of what it is done at.

@@ -1,4 +1,5 @@
-//! Key numbers that wait to be inserted once more.
+//! The key numbers of one run: those that are acknowledged, and those that wait to be
+//! inserted once more.
 
 use std::{
     cmp::Reverse,
@@ -8,6 +9,25 @@ use std::{
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
+
+use crate::keys::AcknowledgedKeys;
+
+/// The key numbers that all clients of a run share.
+#[derive(Debug)]
+pub(super) struct RunKeys {
+    pub(super) acknowledged: AcknowledgedKeys,
+    pub(super) open: OpenKeys,
+}
+
+impl RunKeys {
+    /// Those of a run of this many `clients` on a table of `records`.
+    pub(super) fn new(records: u64, clients: u32) -> Self {
+        Self {
+            acknowledged: AcknowledgedKeys::new(records),
+            open: OpenKeys::new(clients),
+        }
+    }
+}
 
 /// The key numbers of inserts that failed and were given up, shared by all
 /// clients of a run. Their records may be in the database or not.
@@ -23,8 +43,8 @@ pub(super) struct OpenKeys {
 }
 
 impl OpenKeys {
-    /// None yet; all memory that this many clients need is taken here.
-    pub(super) fn new(clients: u32) -> Self {
+    /// None yet. Allocates all memory that this many clients need.
+    fn new(clients: u32) -> Self {
         Self {
             count: AtomicUsize::new(0),
             numbers: Mutex::new(BinaryHeap::with_capacity(clients as usize)),

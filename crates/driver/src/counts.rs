@@ -131,11 +131,11 @@ impl KindCounts {
 
     /// Nothing yet.
     pub fn new(kind: &TransactionKind) -> Self {
-        Self::of(kind, [0; OUTCOMES], Latencies::default())
+        Self::with_outcomes(kind, [0; OUTCOMES], Latencies::default())
     }
 
     /// With outcomes and latencies that were kept.
-    pub fn of(kind: &TransactionKind, outcomes: Outcomes, latencies: Latencies) -> Self {
+    pub fn with_outcomes(kind: &TransactionKind, outcomes: Outcomes, latencies: Latencies) -> Self {
         Self {
             name: Cow::Borrowed(kind.name),
             counted: kind.counted,
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn counts_of_a_damaged_store_do_not_overflow() {
-        let kind = KindCounts::of(
+        let kind = KindCounts::with_outcomes(
             &TransactionKind::PLAIN,
             [u64::MAX; OUTCOMES],
             Latencies::default(),

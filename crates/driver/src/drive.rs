@@ -18,7 +18,7 @@ use crate::{
     sampler::{Queue, Sampler},
     settings::{DriverSettings, Load, RunLength},
     wait,
-    worker::{Session, Source, Worker},
+    worker::{Session, TransactionSource, Worker},
 };
 
 /// Runs the workload's transactions against `database`. `interrupted` is
@@ -64,8 +64,8 @@ pub fn drive(
                 session,
                 shared: &shared,
                 length: settings.length,
-                begins: match settings.load {
-                    Load::Ramp(ramp) => ramp.begins(index),
+                start_delay: match settings.load {
+                    Load::Ramp(ramp) => ramp.start_delay(index),
                     _ => Duration::ZERO,
                 },
             };
@@ -150,9 +150,15 @@ impl Terminals {
     }
 
     /// One source for each connection.
-    fn sources(&self, settings: &DriverSettings<'_>, connections: u32) -> Vec<Source<'_>> {
+    fn sources(
+        &self,
+        settings: &DriverSettings<'_>,
+        connections: u32,
+    ) -> Vec<TransactionSource<'_>> {
         if let Some(pool) = &self.pool {
-            return (0..connections).map(|_| Source::Pool(pool)).collect();
+            return (0..connections)
+                .map(|_| TransactionSource::Pool(pool))
+                .collect();
         }
         let (workload, seed) = (settings.workload, settings.seed);
         let clients = match settings.load {
@@ -166,12 +172,12 @@ impl Terminals {
             _ => Duration::ZERO,
         };
         let source = |client| match &self.arrivals {
-            Some(arrivals) => Source::Arriving {
+            Some(arrivals) => TransactionSource::Arriving {
                 client,
                 arrivals,
                 watch,
             },
-            None => Source::Own(client),
+            None => TransactionSource::Own(client),
         };
         clients.into_iter().map(source).collect()
     }

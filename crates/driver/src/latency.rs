@@ -37,14 +37,14 @@ pub struct Percentiles {
 /// hundred bytes. Both can be added up and asked for percentiles.
 #[derive(Clone, Debug)]
 pub struct Latencies {
-    form: Form,
+    representation: Representation,
     /// The sum of all, not rounded, in µs; NaN where only the histogram is
     /// known.
     sum_us: f64,
 }
 
 #[derive(Clone, Debug)]
-enum Form {
+enum Representation {
     Open(Histogram<u64>),
     /// HdrHistogram's V2 encoding.
     Packed(Vec<u8>),
@@ -53,7 +53,7 @@ enum Form {
 impl Default for Latencies {
     fn default() -> Self {
         Self {
-            form: Form::Open(empty()),
+            representation: Representation::Open(empty()),
             sum_us: 0.0,
         }
     }
@@ -68,7 +68,7 @@ impl Latencies {
     pub fn from_packed(bytes: Vec<u8>) -> Result<Self, String> {
         unpack(&bytes)?;
         Ok(Self {
-            form: Form::Packed(bytes),
+            representation: Representation::Packed(bytes),
             sum_us: f64::NAN,
         })
     }
@@ -78,9 +78,9 @@ impl Latencies {
     /// # Panics
     /// Never: writing to memory does not fail.
     pub fn packed(&self) -> Vec<u8> {
-        match &self.form {
-            Form::Packed(bytes) => bytes.clone(),
-            Form::Open(histogram) => {
+        match &self.representation {
+            Representation::Packed(bytes) => bytes.clone(),
+            Representation::Open(histogram) => {
                 let mut bytes = Vec::new();
                 V2Serializer::new()
                     .serialize(histogram, &mut bytes)
@@ -94,9 +94,9 @@ impl Latencies {
     /// ones.
     #[inline]
     pub fn record(&mut self, latency_us: f32) {
-        let histogram = match &mut self.form {
-            Form::Open(histogram) => histogram,
-            Form::Packed(_) => self.open(),
+        let histogram = match &mut self.representation {
+            Representation::Open(histogram) => histogram,
+            Representation::Packed(_) => self.open(),
         };
         // Casts of positive floats round down and saturate.
         histogram.saturating_record((latency_us + 0.5) as u64);
@@ -106,11 +106,11 @@ impl Latencies {
     /// Adds all of another.
     pub fn add(&mut self, other: &Self) {
         let histogram = self.open();
-        match &other.form {
-            Form::Open(other) => histogram
+        match &other.representation {
+            Representation::Open(other) => histogram
                 .add(other)
                 .expect("all histograms have the same bounds"),
-            Form::Packed(bytes) => {
+            Representation::Packed(bytes) => {
                 let other = unpack(bytes).expect("it was read when it was made");
                 for bucket in other.iter_recorded() {
                     histogram
@@ -135,14 +135,14 @@ impl Latencies {
     /// The histogram itself.
     pub fn histogram(&self) -> std::borrow::Cow<'_, Histogram<u64>> {
         use std::borrow::Cow;
-        match &self.form {
-            Form::Open(histogram) => Cow::Borrowed(histogram),
-            Form::Packed(_) => {
+        match &self.representation {
+            Representation::Open(histogram) => Cow::Borrowed(histogram),
+            Representation::Packed(_) => {
                 let mut open = Self::default();
                 open.add(self);
-                match open.form {
-                    Form::Open(histogram) => Cow::Owned(histogram),
-                    Form::Packed(_) => unreachable!("it was made open"),
+                match open.representation {
+                    Representation::Open(histogram) => Cow::Owned(histogram),
+                    Representation::Packed(_) => unreachable!("it was made open"),
                 }
             }
         }
@@ -168,12 +168,12 @@ impl Latencies {
     }
 
     fn open(&mut self) -> &mut Histogram<u64> {
-        if matches!(self.form, Form::Packed(_)) {
-            self.form = Form::Open(self.histogram().into_owned());
+        if matches!(self.representation, Representation::Packed(_)) {
+            self.representation = Representation::Open(self.histogram().into_owned());
         }
-        match &mut self.form {
-            Form::Open(histogram) => histogram,
-            Form::Packed(_) => unreachable!("it was opened"),
+        match &mut self.representation {
+            Representation::Open(histogram) => histogram,
+            Representation::Packed(_) => unreachable!("it was opened"),
         }
     }
 }
@@ -230,7 +230,7 @@ mod tests {
 
     fn packed(histogram: Histogram<u64>) -> Latencies {
         let open = Latencies {
-            form: Form::Open(histogram),
+            representation: Representation::Open(histogram),
             sum_us: f64::NAN,
         };
         Latencies::from_packed(open.packed()).unwrap()

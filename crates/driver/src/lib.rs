@@ -31,7 +31,7 @@ mod counts;
 mod drive;
 mod error;
 mod latency;
-mod measured;
+mod measured_part;
 mod measurement;
 mod metered;
 mod observer;

@@ -14,8 +14,8 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{arrivals::exponential, recorder::lock};
 
-/// Between two looks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a waiting worker checks whether to stop.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Longer than operators need to forget that they began together: some dozen
 /// cycles of TPC-C, and five of the longest think times.
@@ -65,7 +65,7 @@ pub(crate) struct Pool {
     /// Where the one worker waits that watches the clock.
     first_due: Condvar,
     /// Where the others wait for its place.
-    place: Condvar,
+    watcher_free: Condvar,
     /// Whether operators take the specification's times.
     paced: bool,
     kinds: &'static [TransactionKind],
@@ -89,7 +89,7 @@ impl Pool {
         let pool = Self {
             state: Mutex::default(),
             first_due: Condvar::new(),
-            place: Condvar::new(),
+            watcher_free: Condvar::new(),
             paced,
             kinds,
         };
@@ -118,7 +118,7 @@ impl Pool {
     }
 
     /// Terminals that are due and wait for a connection.
-    pub(crate) fn standing_in_line(&self, now: Instant) -> u64 {
+    pub(crate) fn waiting_at(&self, now: Instant) -> u64 {
         let state = lock(&self.state);
         let due = state.waiting.iter().filter(|waiting| waiting.due <= now);
         due.count() as u64
@@ -133,15 +133,15 @@ impl Pool {
                 Some(first) if first.due <= now => {
                     let first = state.waiting.pop();
                     if !state.watched {
-                        self.place.notify_one();
+                        self.watcher_free.notify_one();
                     }
                     return first;
                 }
-                Some(first) => (first.due - now).min(LOOK),
-                None => LOOK,
+                Some(first) => (first.due - now).min(STOP_POLL_INTERVAL),
+                None => STOP_POLL_INTERVAL,
             };
             if state.watched {
-                state = wait(&self.place, state, LOOK);
+                state = wait(&self.watcher_free, state, STOP_POLL_INTERVAL);
             } else {
                 state.watched = true;
                 state = wait(&self.first_due, state, left);

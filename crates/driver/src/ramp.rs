@@ -70,7 +70,7 @@ impl ClientSteps {
     }
 
     /// The step, from 0, with which a client begins.
-    pub(crate) fn of_client(self, client: u32) -> u32 {
+    pub(crate) fn step_of_client(self, client: u32) -> u32 {
         (client + 1).saturating_sub(self.first).div_ceil(self.by)
     }
 }
@@ -181,8 +181,9 @@ impl Ramp {
     }
 
     /// How long after measuring has begun a client begins.
-    pub(crate) fn begins(self, client: u32) -> Duration {
-        self.step.saturating_mul(self.clients.of_client(client))
+    pub(crate) fn start_delay(self, client: u32) -> Duration {
+        self.step
+            .saturating_mul(self.clients.step_of_client(client))
     }
 }
 
@@ -217,7 +218,7 @@ mod tests {
         };
         for (client, step) in [(0, 0), (4, 0), (5, 1), (9, 1), (10, 2), (14, 2)] {
             assert_eq!(
-                ramp.begins(client),
+                ramp.start_delay(client),
                 Duration::from_secs(60) * step,
                 "{client}"
             );

@@ -15,7 +15,7 @@ use crate::{
     counter_reader::{CounterReader, Reading},
     counts::{Counts, Event},
     error::DriverError,
-    measured::{Batch, Checkpoints, Done, Figures, Measured, cycles},
+    measured_part::{Batch, Checkpoints, Figures, MeasuredPart, Totals, cycles},
     measurement::{Backlog, Measurement, WarmUpTotals, chance},
     observer::Sample,
     observer::{DriverObserver, Second},
@@ -38,8 +38,8 @@ pub(crate) enum Queue<'a> {
     Pool(&'a Pool, u32),
 }
 
-/// What is looked at besides the clock.
-struct Looks<'l> {
+/// What the sampler watches besides the clock.
+struct Signals<'l> {
     barrier: &'l Barrier,
     interrupted: &'l (dyn Fn() -> bool + Sync),
 }
@@ -56,7 +56,7 @@ pub(crate) struct Sampler<'a> {
     /// Where the second under way began.
     last: (Instant, Counters),
     /// What is measured; `None` in the warm-up.
-    measured: Option<Measured>,
+    measured: Option<MeasuredPart>,
     checkpoints: Checkpoints,
     /// To empty the recorders with.
     spare: Vec<Event>,
@@ -65,7 +65,7 @@ pub(crate) struct Sampler<'a> {
     /// Of the second that is under way.
     second: Counts,
     /// Done in what was taken over so far, and how many transactions ended.
-    taken: (Done, u64),
+    taken: (Totals, u64),
     /// Arrivals that had begun by then.
     started: u64,
     series: Vec<Sample>,
@@ -115,7 +115,7 @@ impl<'a> Sampler<'a> {
             spare: Recorder::spare(),
             portion: Counts::new(kinds),
             second: Counts::new(kinds),
-            taken: (Done::default(), 0),
+            taken: (Totals::default(), 0),
             started: 0,
             series: Vec::new(),
         }
@@ -127,12 +127,12 @@ impl<'a> Sampler<'a> {
         barrier: &Barrier,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Measurement, DriverError> {
-        let looks = Looks {
+        let signals = Signals {
             barrier,
             interrupted,
         };
         let initial = self.last.1;
-        let at_checkpoint = self.watch_warm_up(&looks);
+        let at_checkpoint = self.watch_warm_up(&signals);
         // By a failure it has ended already, which is what to tell.
         if interrupted() || self.shared.is_ending() {
             self.shared.end();
@@ -150,11 +150,11 @@ impl<'a> Sampler<'a> {
 
         barrier.release();
         let planned = self.settings.length.measured_time();
-        self.watch(&looks, POLL_INTERVAL, |now, _| match planned {
+        self.watch(&signals, POLL_INTERVAL, |now, _| match planned {
             Some(planned) => now - begin >= planned,
             None => barrier.wait_for_all_within(Duration::ZERO),
         });
-        let at_checkpoint = self.await_checkpoint(&looks);
+        let at_checkpoint = self.await_checkpoint(&signals);
         self.shared.end();
         self.sum_up(Duration::MAX);
         self.observer.edge();
@@ -173,11 +173,11 @@ impl<'a> Sampler<'a> {
     }
 
     /// Watches the warm-up to its end; whether that is the end of a checkpoint.
-    fn watch_warm_up(&mut self, looks: &Looks<'_>) -> bool {
+    fn watch_warm_up(&mut self, signals: &Signals<'_>) -> bool {
         let (start, initial) = self.last;
         let frames = self.settings.frames;
         let length = self.settings.length;
-        self.watch(looks, POLL_INTERVAL, |now, counters| match length {
+        self.watch(signals, POLL_INTERVAL, |now, counters| match length {
             RunLength::Time {
                 warm_up_min,
                 warm_up_max,
@@ -188,9 +188,9 @@ impl<'a> Sampler<'a> {
                 elapsed >= warm_up_max || (elapsed >= warm_up_min && is_filled)
             }
             // All have come to the end of it.
-            RunLength::Transactions { .. } => looks.barrier.wait_for_all_within(Duration::ZERO),
+            RunLength::Transactions { .. } => signals.barrier.wait_for_all_within(Duration::ZERO),
         });
-        let at_checkpoint = self.await_checkpoint(looks);
+        let at_checkpoint = self.await_checkpoint(signals);
         self.sum_up(match length {
             RunLength::Time { .. } => Self::BEGIN_PATIENCE,
             RunLength::Transactions { .. } => Duration::MAX,
@@ -203,7 +203,7 @@ impl<'a> Sampler<'a> {
         let (begin, counters) = self.last;
         let backlog = self.backlog(begin);
         let first = self.batch(begin, counters, backlog, at_checkpoint);
-        self.measured = Some(Measured::new(&self.settings, first, self.taken.0));
+        self.measured = Some(MeasuredPart::new(&self.settings, first, self.taken.0));
         self.observer.begin();
         self.shared.measuring.get_or_init(|| begin);
     }
@@ -261,53 +261,53 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Looks until `done`, an interrupt or a failure.
+    /// Polls until `done`, an interrupt or a failure.
     fn watch(
         &mut self,
-        looks: &Looks<'_>,
-        look: Duration,
+        signals: &Signals<'_>,
+        interval: Duration,
         done: impl Fn(Instant, Counters) -> bool,
     ) {
         loop {
             match self.settings.length {
-                RunLength::Time { .. } => thread::sleep(look),
+                RunLength::Time { .. } => thread::sleep(interval),
                 RunLength::Transactions { .. } => {
-                    looks.barrier.wait_for_all_within(look);
+                    signals.barrier.wait_for_all_within(interval);
                 }
             }
             let counters = self.database.read(CounterReader::PATIENCE).counters;
             let now = Instant::now();
-            let at_checkpoint = self.checkpoints.look(now, counters.checkpoints);
-            if done(now, counters) || (looks.interrupted)() || self.shared.is_ending() {
+            let at_checkpoint = self.checkpoints.observe(now, counters.checkpoints);
+            if done(now, counters) || (signals.interrupted)() || self.shared.is_ending() {
                 return;
             }
-            self.look(now, counters, at_checkpoint);
+            self.poll(now, counters, at_checkpoint);
         }
     }
 
     /// Where the measured time has few checkpoints, waits for the end of one; whether it
     /// came.
-    fn await_checkpoint(&mut self, looks: &Looks<'_>) -> bool {
+    fn await_checkpoint(&mut self, signals: &Signals<'_>) -> bool {
         let planned = self.settings.length.measured_time();
         let Some(longest) = planned.and_then(|planned| self.checkpoints.wait(planned)) else {
             return false;
         };
-        if (looks.interrupted)() || self.shared.is_ending() {
+        if (signals.interrupted)() || self.shared.is_ending() {
             return false;
         }
         let begin = Instant::now();
         let before = self.checkpoints.last();
         let reading = self.database.read(CounterReader::PATIENCE);
         let count = reading.counters.checkpoints;
-        let look = (longest / 50).clamp(Self::POLL_INTERVAL_MIN, POLL_INTERVAL);
-        self.watch(looks, look, |now, counters| {
+        let interval = (longest / 50).clamp(Self::POLL_INTERVAL_MIN, POLL_INTERVAL);
+        self.watch(signals, interval, |now, counters| {
             counters.checkpoints != count || now - begin >= longest
         });
         self.checkpoints.last() != before
     }
 
     /// What has to be done now.
-    fn look(&mut self, now: Instant, counters: Counters, at_checkpoint: bool) {
+    fn poll(&mut self, now: Instant, counters: Counters, at_checkpoint: bool) {
         self.drain();
         if self.is_batch_due(now, at_checkpoint) {
             let (now, reading) = self.take_over(CounterReader::PATIENCE);
@@ -320,7 +320,7 @@ impl<'a> Sampler<'a> {
         } else if let Some(measured) = &mut self.measured
             && measured.is_tick_due(now)
         {
-            let done = self.taken.0.and(&lock(&self.shared.counts));
+            let done = self.taken.0.plus(&lock(&self.shared.counts));
             let gap = self.shared.commits.take_longest_gap(now - self.start);
             measured.end_tick(now, counters, done, gap);
         }
@@ -401,7 +401,7 @@ impl<'a> Sampler<'a> {
         std::mem::swap(&mut *lock(&self.shared.counts), &mut self.portion);
         let gap = self.shared.commits.take_longest_gap(now - self.start);
         let reading = self.database.read(patience);
-        self.taken.0 = self.taken.0.and(&self.portion);
+        self.taken.0 = self.taken.0.plus(&self.portion);
         self.taken.1 += self.portion.transactions();
         self.second.add(&self.portion);
         if let Some(measured) = &mut self.measured {
@@ -456,7 +456,7 @@ impl<'a> Sampler<'a> {
                 Some((due.saturating_sub(self.started), due))
             }
             Queue::Pool(pool, _) => {
-                let waiting = pool.standing_in_line(now);
+                let waiting = pool.waiting_at(now);
                 Some((waiting, self.taken.1 + waiting))
             }
         }

@@ -62,7 +62,7 @@ pub struct LoadSlice {
 pub struct SlicedLoad {
     shared: Arc<Shared>,
     workers: Vec<(Sender<()>, JoinHandle<Audit>)>,
-    done: Receiver<Result<Done, DriverError>>,
+    done: Receiver<Result<SessionEnd, DriverError>>,
     /// To empty the recorders with.
     spare: Vec<Event>,
 }
@@ -88,7 +88,7 @@ impl Shared {
 }
 
 /// A session has no further transaction in this slice.
-struct Done {
+struct SessionEnd {
     at: Instant,
     cpu: Duration,
 }
@@ -253,7 +253,7 @@ fn work(
     mut session: Session<'_>,
     shared: &Shared,
     begin: &Receiver<()>,
-    done: &Sender<Result<Done, DriverError>>,
+    done: &Sender<Result<SessionEnd, DriverError>>,
 ) -> Audit {
     while begin.recv().is_ok() {
         let before = user_time();
@@ -270,7 +270,7 @@ fn work(
         };
         let at = Instant::now();
         let cpu = user_time().saturating_sub(before);
-        if done.send(result.map(|()| Done { at, cpu })).is_err() {
+        if done.send(result.map(|()| SessionEnd { at, cpu })).is_err() {
             break;
         }
     }

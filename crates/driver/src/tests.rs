@@ -21,7 +21,7 @@ use octavo_workload::{
     connection::{Access, Conflict, RowVisitor, Statement, StatementId, Value},
     population::Population,
     schema::Table,
-    touch::Pretence,
+    touch::TouchTracer,
 };
 
 use crate::{
@@ -258,7 +258,7 @@ impl Workload for Turns {
             .collect()
     }
 
-    fn pretence(&self) -> Pretence {
+    fn touch_tracer(&self) -> TouchTracer {
         unreachable!("nothing is predicted of it")
     }
     fn check(&self, _connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -866,7 +866,7 @@ fn operators_begin_anywhere_in_their_cycles() {
     let pool = Pool::new(Turns.clients(Seed::new(1), 200), KINDS, true, Seed::new(1));
     let begin = pool.next_due().unwrap();
     let share = |milliseconds| {
-        let due = pool.standing_in_line(begin + Duration::from_millis(milliseconds));
+        let due = pool.waiting_at(begin + Duration::from_millis(milliseconds));
         due as f64 / 200.0
     };
     assert!((0.3..0.65).contains(&share(10)), "{}", share(10));

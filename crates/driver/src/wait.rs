@@ -22,8 +22,8 @@ pub(crate) fn watch(between: Duration) -> Duration {
     if between <= CLOSE { CLOSE } else { WATCH }
 }
 
-/// Between two looks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a waiting thread checks whether to stop.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Waits until `due`, the last part of it (see [`watch`]) watching the clock;
 /// `false` when `stopped` before. Returns at once when it has passed.
@@ -40,7 +40,7 @@ pub(crate) fn until(due: Instant, watch: Duration, stopped: impl Fn() -> bool) -
         if stopped() {
             return false;
         }
-        thread::sleep((left - watch).min(LOOK));
+        thread::sleep((left - watch).min(STOP_POLL_INTERVAL));
     }
 }
 

@@ -29,10 +29,10 @@ pub const RECONNECT: Duration = Duration::from_secs(30);
 pub const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a client that has not begun sleeps at most, so as not to disturb the others.
-const AWAITING: Duration = Duration::from_millis(250);
+const STEP_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Where a worker's transactions come from.
-pub(crate) enum Source<'a> {
+pub(crate) enum TransactionSource<'a> {
     /// Its own terminals, one transaction after the other.
     Own(Box<dyn Client>),
     /// Its own terminals, at the arrivals that all workers share.
@@ -46,7 +46,7 @@ pub(crate) enum Source<'a> {
     Pool(&'a Pool),
 }
 
-impl Source<'_> {
+impl TransactionSource<'_> {
     /// What was run, where this worker alone knows it.
     fn audit(&self) -> Option<Audit> {
         match self {
@@ -57,13 +57,13 @@ impl Source<'_> {
 }
 
 pub(crate) struct Worker<'a> {
-    pub(crate) source: Source<'a>,
+    pub(crate) source: TransactionSource<'a>,
     pub(crate) session: Session<'a>,
     pub(crate) shared: &'a RunState,
     pub(crate) length: RunLength,
     /// How long after measuring has begun it begins; at once, warm-up included, if that is
     /// no time.
-    pub(crate) begins: Duration,
+    pub(crate) start_delay: Duration,
 }
 
 impl Worker<'_> {
@@ -74,9 +74,9 @@ impl Worker<'_> {
         wait::ask_for_punctual_waking();
         participant.wait();
         let result = match self.length {
-            RunLength::Time { .. } => self.until_told(),
+            RunLength::Time { .. } => self.run_until_ended(),
             RunLength::Transactions { warm_up, measured } => {
-                self.so_many(participant, warm_up, measured)
+                self.run_counted(participant, warm_up, measured)
             }
         };
         if let Err(error) = result {
@@ -85,29 +85,29 @@ impl Worker<'_> {
         self.source.audit()
     }
 
-    fn until_told(&mut self) -> Result<(), DriverError> {
-        self.await_step();
+    fn run_until_ended(&mut self) -> Result<(), DriverError> {
+        self.wait_for_step();
         while !self.shared.is_ending() {
-            self.turn()?;
+            self.run_next()?;
         }
         Ok(())
     }
 
     /// Waits for the step of a ramp with which it begins, or the end.
-    fn await_step(&self) {
-        while !self.begins.is_zero() && !self.shared.is_ending() {
+    fn wait_for_step(&self) {
+        while !self.start_delay.is_zero() && !self.shared.is_ending() {
             let left = match self.shared.measuring.get() {
-                Some(begin) => self.begins.saturating_sub(begin.elapsed()),
-                None => AWAITING,
+                Some(begin) => self.start_delay.saturating_sub(begin.elapsed()),
+                None => STEP_POLL_INTERVAL,
             };
             if left.is_zero() {
                 return;
             }
-            thread::sleep(left.min(AWAITING));
+            thread::sleep(left.min(STEP_POLL_INTERVAL));
         }
     }
 
-    fn so_many(
+    fn run_counted(
         &mut self,
         participant: &Participant<'_>,
         warm_up: u64,
@@ -118,7 +118,7 @@ impl Worker<'_> {
                 if self.shared.is_ending() {
                     break;
                 }
-                self.turn()?;
+                self.run_next()?;
             }
             participant.wait();
         }
@@ -126,7 +126,7 @@ impl Worker<'_> {
     }
 
     /// One transaction, unless stopped before.
-    fn turn(&mut self) -> Result<(), DriverError> {
+    fn run_next(&mut self) -> Result<(), DriverError> {
         let Self {
             source,
             session,
@@ -135,11 +135,11 @@ impl Worker<'_> {
         } = self;
         let stopped = || shared.is_ending();
         match source {
-            Source::Own(client) => {
+            TransactionSource::Own(client) => {
                 let kind = client.draw();
                 session.transact(client.as_mut(), kind, Instant::now(), Duration::ZERO)
             }
-            Source::Arriving {
+            TransactionSource::Arriving {
                 client,
                 arrivals,
                 watch,
@@ -153,7 +153,7 @@ impl Worker<'_> {
                 let late = due.elapsed();
                 session.transact(client.as_mut(), kind, due, late)
             }
-            Source::Pool(pool) => {
+            TransactionSource::Pool(pool) => {
                 let Some(Waiting {
                     due, mut terminal, ..
                 }) = pool.take(stopped)

@@ -35,9 +35,9 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of windows that are of one length, or nearly. `None` of fewer than two, and where
-    /// nothing was counted.
-    pub fn of(windows: &[Span], window_s: f64) -> Option<Self> {
+    /// The spread between windows of one length, or nearly. `None` with fewer than two, and
+    /// where nothing was counted.
+    pub fn between(windows: &[Span], window_s: f64) -> Option<Self> {
         let throughput: Vec<f64> = windows
             .iter()
             .map(|window| window.counted as f64 / window.length_s)
@@ -109,11 +109,11 @@ mod tests {
     fn spread_is_of_windows_rather_than_of_spans() {
         // Seconds of 0 and 200 by turns: even over 10 s.
         let even = windows(seconds((0..60).map(|second| second % 2 * 200)), WINDOW_S);
-        let even = Spread::of(&even, WINDOW_S).unwrap();
+        let even = Spread::between(&even, WINDOW_S).unwrap();
         assert_eq!((even.windows, even.mean, even.variation), (6, 100.0, 0.0));
         // Ten windows at 100 a second, ten at 140: sd = 20 sqrt(20/19).
         let steps = (0..200).map(|second| if second < 100 { 100 } else { 140 });
-        let steps = Spread::of(&windows(seconds(steps), WINDOW_S), WINDOW_S).unwrap();
+        let steps = Spread::between(&windows(seconds(steps), WINDOW_S), WINDOW_S).unwrap();
         let expected = 20.0 * (20.0_f64 / 19.0).sqrt();
         assert!((steps.standard_deviation - expected).abs() < 1e-9);
         assert!((steps.variation - expected / 120.0).abs() < 1e-9);
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn nothing_has_no_spread() {
         assert!(windows([], 10.0).is_empty());
-        assert_eq!(Spread::of(&[], 10.0), None);
-        assert_eq!(Spread::of(&seconds([7]), 10.0), None);
-        assert_eq!(Spread::of(&seconds([0, 0, 0]), 1.0), None);
+        assert_eq!(Spread::between(&[], 10.0), None);
+        assert_eq!(Spread::between(&seconds([7]), 10.0), None);
+        assert_eq!(Spread::between(&seconds([0, 0, 0]), 1.0), None);
     }
 }

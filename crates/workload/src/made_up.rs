@@ -12,7 +12,7 @@ use crate::{
     connection::{Access, Statement, StatementId, Value, statements},
     population::{Partition, Population, RowBatch},
     schema::{ColumnKind::Integer, Table, TableId, tables},
-    touch::{Hits, Place, Pretence, RowModel, integers},
+    touch::{Hits, Place, RowModel, TouchTracer, integers},
 };
 
 /// The family, as it would be registered.
@@ -114,8 +114,8 @@ impl Workload for Tally {
             drawn: seed.derive("client", u64::from(index)).get(),
         })
     }
-    fn pretence(&self) -> Pretence {
-        Pretence::new(TouchedCounters, STATEMENTS, self.tables())
+    fn touch_tracer(&self) -> TouchTracer {
+        TouchTracer::new(TouchedCounters, STATEMENTS, self.tables())
     }
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
         let mut found = false;
@@ -167,12 +167,12 @@ impl RowModel for TouchedCounters {
         hits: &mut Hits<'_, '_>,
     ) -> u64 {
         let [_one, id]: [i64; 2] = integers(parameters);
-        match StatementName::of(statement) {
+        match StatementName::from(statement) {
             StatementName::Transaction(Transaction::ADD) => {
                 hits.grow(Place::initial(id.unsigned_abs() - 1), 1, 1);
                 1
             }
-            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         }
     }
 }

@@ -42,7 +42,7 @@ pub trait Population: Sync {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Cell {
+enum StoredValue {
     Null,
     Integer(i64),
     Decimal { unscaled: i64, scale: u8 },
@@ -56,7 +56,7 @@ pub struct RowBatch {
     table: TableId,
     /// Of a row; at least one.
     columns: usize,
-    cells: Vec<Cell>,
+    values: Vec<StoredValue>,
     text: String,
 }
 
@@ -72,7 +72,7 @@ impl RowBatch {
         Self {
             table: TableId(0),
             columns: 1,
-            cells: Vec::new(),
+            values: Vec::new(),
             text: String::new(),
         }
     }
@@ -87,7 +87,7 @@ impl RowBatch {
 
     /// Empties the batch for further rows of the same table.
     pub fn clear(&mut self) {
-        self.cells.clear();
+        self.values.clear();
         self.text.clear();
     }
 
@@ -103,18 +103,18 @@ impl RowBatch {
 
     /// The number of whole rows.
     pub fn len(&self) -> usize {
-        self.cells.len() / self.columns
+        self.values.len() / self.columns
     }
 
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.values.is_empty()
     }
 
     /// Whether the batch wants to be handed over.
     pub fn is_full(&self) -> bool {
         // Asked after every row, so without the division of `len`.
-        self.cells.len() >= Self::ROWS * self.columns || self.text.len() >= Self::TEXT_BYTES
+        self.values.len() >= Self::ROWS * self.columns || self.text.len() >= Self::TEXT_BYTES
     }
 
     /// After a row: hands a full batch over and empties it. Breaks when no
@@ -139,22 +139,22 @@ impl RowBatch {
 
     /// Appends NULL as the next column.
     pub fn push_null(&mut self) {
-        self.cells.push(Cell::Null);
+        self.values.push(StoredValue::Null);
     }
 
     /// Appends a whole number as the next column.
     pub fn push_integer(&mut self, value: i64) {
-        self.cells.push(Cell::Integer(value));
+        self.values.push(StoredValue::Integer(value));
     }
 
     /// Appends a decimal as the next column.
     pub fn push_decimal(&mut self, unscaled: i64, scale: u8) {
-        self.cells.push(Cell::Decimal { unscaled, scale });
+        self.values.push(StoredValue::Decimal { unscaled, scale });
     }
 
     /// Appends a time as the next column.
     pub fn push_timestamp(&mut self, microseconds: i64) {
-        self.cells.push(Cell::Timestamp(microseconds));
+        self.values.push(StoredValue::Timestamp(microseconds));
     }
 
     /// Appends a text, which `write` adds to the string, as the next column.
@@ -162,7 +162,7 @@ impl RowBatch {
         let start = self.text.len();
         write(&mut self.text);
         let Range { start, end } = offset(start)..offset(self.text.len());
-        self.cells.push(Cell::Text { start, end });
+        self.values.push(StoredValue::Text { start, end });
     }
 
     /// The value at a row and column.
@@ -170,12 +170,14 @@ impl RowBatch {
     /// # Panics
     /// When there is no such row or column.
     pub fn value(&self, row: usize, column: usize) -> Value<'_> {
-        match self.cells[row * self.columns + column] {
-            Cell::Null => Value::Null,
-            Cell::Integer(value) => Value::Integer(value),
-            Cell::Decimal { unscaled, scale } => Value::Decimal { unscaled, scale },
-            Cell::Text { start, end } => Value::Text(&self.text[start as usize..end as usize]),
-            Cell::Timestamp(microseconds) => Value::Timestamp(microseconds),
+        match self.values[row * self.columns + column] {
+            StoredValue::Null => Value::Null,
+            StoredValue::Integer(value) => Value::Integer(value),
+            StoredValue::Decimal { unscaled, scale } => Value::Decimal { unscaled, scale },
+            StoredValue::Text { start, end } => {
+                Value::Text(&self.text[start as usize..end as usize])
+            }
+            StoredValue::Timestamp(microseconds) => Value::Timestamp(microseconds),
         }
     }
 }

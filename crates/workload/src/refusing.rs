@@ -5,7 +5,7 @@ use crate::connection::{
 };
 
 /// Refuses all but to roll back.
-pub(crate) struct Refusing;
+pub(crate) struct RefusingConnection;
 
 fn refused() -> ConnectionError {
     ConnectionError::Conflict {
@@ -14,7 +14,7 @@ fn refused() -> ConnectionError {
     }
 }
 
-impl Connection for Refusing {
+impl Connection for RefusingConnection {
     fn begin(&mut self, _access: Access) -> Result<()> {
         Err(refused())
     }

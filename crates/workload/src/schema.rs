@@ -19,7 +19,7 @@ pub struct Table {
     /// Further indexes.
     pub indexes: &'static [Index],
     /// Keys of other tables that rows have to name.
-    pub references: &'static [Reference],
+    pub references: &'static [ForeignKey],
     /// Conditions in SQL that each row has to meet.
     pub checks: &'static [&'static str],
     /// About how many bytes of values one row has, for planning space.
@@ -29,7 +29,7 @@ pub struct Table {
 impl Table {
     /// References for which InnoDB makes an index: no key and no other index begins with
     /// their columns.
-    pub fn references_without_index(&self) -> impl Iterator<Item = &'static Reference> {
+    pub fn foreign_keys_without_index(&self) -> impl Iterator<Item = &'static ForeignKey> {
         let begins = |key: &[&str], columns: &[&str]| key.starts_with(columns);
         self.references.iter().filter(move |reference| {
             let mut keys = self.indexes.iter().map(|index| index.columns);
@@ -86,7 +86,7 @@ pub struct Index {
 
 /// Columns of a [`Table`] that hold the primary key of a row of another table, or NULL.
 #[derive(Debug)]
-pub struct Reference {
+pub struct ForeignKey {
     /// The columns' names, in the order of the other table's key.
     pub columns: &'static [&'static str],
     /// The other table's name.
@@ -122,7 +122,7 @@ macro_rules! tables {
                 name: stringify!($index),
                 columns: &[$(stringify!($indexed)),*],
             }),*],
-            references: &[$($crate::schema::Reference {
+            references: &[$($crate::schema::ForeignKey {
                 columns: &[$(stringify!($referring)),*],
                 table: stringify!($referred),
             }),*],

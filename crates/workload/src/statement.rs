@@ -143,8 +143,8 @@ macro_rules! statements {
         pub(super) enum StatementName {
             $($group($group)),*
         }
-        impl StatementName {
-            pub(super) fn of(id: $crate::connection::StatementId) -> Self {
+        impl From<$crate::connection::StatementId> for StatementName {
+            fn from(id: $crate::connection::StatementId) -> Self {
                 const NAMES: &[StatementName] =
                     &[$($(StatementName::$group($group::$name),)*)*];
                 NAMES[id.0]

@@ -1,7 +1,7 @@
 //! The rows that transactions touch, for whoever predicts what a database would do
 //! with them.
 //!
-//! A client runs its transactions on a [`Pretence`], as it would on a database: the
+//! A client runs its transactions on a [`TouchTracer`], as it would on a database: the
 //! same statements in the same order, with the same inputs from the same seed. No rows
 //! are kept. A `RowModel` knows the little of them that decides what a transaction
 //! asks next, such as the number of a district's next order, and says where the rows are
@@ -48,7 +48,7 @@ impl Place {
 
 /// How a statement gets at rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum By {
+pub enum AccessPath {
     /// By the table's key; where it has none, in the order in which rows came.
     Key,
     /// By the entries of this one of [`crate::schema::Table::indexes`], which have all
@@ -127,7 +127,7 @@ pub struct Touch {
     /// The table.
     pub table: TableId,
     /// How they are found.
-    pub by: By,
+    pub by: AccessPath,
     /// Where the first one is, in the order of the key or of the index.
     pub first: Place,
     /// How many there are.
@@ -179,16 +179,16 @@ pub(crate) trait RowModel: Send {
 
 /// A [`TableAccess`] by positions in the workload's tables.
 #[derive(Debug)]
-struct Resolved {
+struct ResolvedAccess {
     table: TableId,
-    paths: Vec<By>,
+    paths: Vec<AccessPath>,
     action: Action,
     columns: Columns,
     /// The indexes whose entries change with a row.
-    indexes: Vec<By>,
+    indexes: Vec<AccessPath>,
 }
 
-impl Resolved {
+impl ResolvedAccess {
     /// # Panics
     /// When there is no such table, index or column: a bug in the workload.
     fn new(access: &TableAccess, tables: &[Table]) -> Self {
@@ -198,11 +198,11 @@ impl Resolved {
             columns, indexes, ..
         } = &tables[position];
         let by = |path: &Path| match path {
-            Path::Key => By::Key,
-            Path::Entry => By::Entry,
+            Path::Key => AccessPath::Key,
+            Path::Entry => AccessPath::Entry,
             Path::Index(name) => {
                 let index = indexes.iter().position(|index| index.name == *name);
-                By::Index(index.unwrap_or_else(|| panic!("there is no index {name}")))
+                AccessPath::Index(index.unwrap_or_else(|| panic!("there is no index {name}")))
             }
         };
         let named = match access.verb {
@@ -230,7 +230,7 @@ impl Resolved {
                 Verb::Delete => Action::Delete,
             },
             columns: Columns::at(named.iter().map(at)),
-            indexes: changed.map(|(index, _)| By::Index(index)).collect(),
+            indexes: changed.map(|(index, _)| AccessPath::Index(index)).collect(),
         }
     }
 }
@@ -238,7 +238,7 @@ impl Resolved {
 /// What a statement hits, and its answer.
 pub(crate) struct Hits<'a, 'v> {
     statement: &'a Statement,
-    tables: &'a [Resolved],
+    tables: &'a [ResolvedAccess],
     changed: u32,
     /// Touches before this statement.
     before: usize,
@@ -248,7 +248,14 @@ pub(crate) struct Hits<'a, 'v> {
 }
 
 impl Hits<'_, '_> {
-    fn push(&mut self, access: &Resolved, by: By, first: Place, rows: u32, action: Action) {
+    fn push(
+        &mut self,
+        access: &ResolvedAccess,
+        by: AccessPath,
+        first: Place,
+        rows: u32,
+        action: Action,
+    ) {
         let mut own = self.touches[self.before..].iter().rev();
         let was_there = own.any(|touch| (touch.table, touch.by) == (access.table, by));
         self.touches.push(Touch {
@@ -307,14 +314,14 @@ impl Hits<'_, '_> {
     /// A row of its first table, by an entry that it hit before.
     pub(crate) fn entry(&mut self, place: Place) {
         let table = self.tables[0].table;
-        self.read(table.0, By::Entry, place, 1);
+        self.read(table.0, AccessPath::Entry, place, 1);
     }
 
     /// Rows of one of its tables, by one of the paths to that.
     ///
     /// # Panics
     /// When the statement declares no such path: a bug in the workload.
-    pub(crate) fn read(&mut self, table: usize, by: By, first: Place, rows: u32) {
+    pub(crate) fn read(&mut self, table: usize, by: AccessPath, first: Place, rows: u32) {
         let mut tables = self.tables.iter();
         let access = tables.find(|access| access.table.0 == table && access.paths.contains(&by));
         let access = access.unwrap_or_else(|| panic!("{by:?} is no path of {:?}", self.statement));
@@ -323,7 +330,7 @@ impl Hits<'_, '_> {
 
     /// A row of one of its tables, by the key.
     pub(crate) fn read_key(&mut self, table: usize, place: Place) {
-        self.read(table, By::Key, place, 1);
+        self.read(table, AccessPath::Key, place, 1);
     }
 
     /// A row that a new one refers to: a database that watches over references looks for
@@ -331,7 +338,7 @@ impl Hits<'_, '_> {
     pub(crate) fn refer(&mut self, table: usize, place: Place) {
         self.touches.push(Touch {
             table: TableId(table),
-            by: By::Key,
+            by: AccessPath::Key,
             first: place,
             rows: 1,
             cursor: Cursor::New,
@@ -379,11 +386,11 @@ impl Hits<'_, '_> {
 }
 
 /// A connection to no database. See the module.
-pub struct Pretence {
+pub struct TouchTracer {
     model: Box<dyn RowModel>,
     known: &'static [Statement],
     /// By statement.
-    tables: Vec<Vec<Resolved>>,
+    tables: Vec<Vec<ResolvedAccess>>,
     touches: Vec<Touch>,
     /// Whether a transaction is open, and whether none of its rows was touched yet.
     is_open: bool,
@@ -392,7 +399,7 @@ pub struct Pretence {
     changed_bytes: u64,
 }
 
-impl Pretence {
+impl TouchTracer {
     /// What a workload's statements, `known`, touch of its tables, from its initial rows
     /// on.
     pub(crate) fn new(
@@ -400,7 +407,7 @@ impl Pretence {
         known: &'static [Statement],
         tables: &[Table],
     ) -> Self {
-        let resolved = |access| Resolved::new(access, tables);
+        let resolved = |access| ResolvedAccess::new(access, tables);
         let of = |statement: &Statement| statement.tables.iter().map(resolved).collect();
         Self {
             model: Box::new(model),
@@ -437,13 +444,13 @@ impl Pretence {
     }
 }
 
-impl std::fmt::Debug for Pretence {
+impl std::fmt::Debug for TouchTracer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pretence").finish_non_exhaustive()
+        f.debug_struct("TouchTracer").finish_non_exhaustive()
     }
 }
 
-impl Connection for Pretence {
+impl Connection for TouchTracer {
     fn begin(&mut self, _access: Access) -> Result<()> {
         (self.is_open, self.begins) = (true, true);
         Ok(())

@@ -6,7 +6,7 @@ use octavo_units::Seed;
 
 use crate::{
     Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
-    connection::Statement, population::Population, schema::Table, touch::Pretence,
+    connection::Statement, population::Population, schema::Table, touch::TouchTracer,
 };
 
 /// A source of transactions: one terminal, or several that take turns.
@@ -82,7 +82,7 @@ pub trait Workload: Send + Sync {
     }
     /// A connection to its initial rows as far as their places go: what clients
     /// touch on it is what they would touch in a database.
-    fn pretence(&self) -> Pretence;
+    fn touch_tracer(&self) -> TouchTracer;
     /// In what a run with this many connections differs from what the name
     /// promises.
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

@@ -4,7 +4,7 @@
 use octavo_units::{Seed, mix};
 use octavo_workload::{
     Registry, WorkloadSpec,
-    touch::{Action, By, Cursor, Touch},
+    touch::{AccessPath, Action, Cursor, Touch},
 };
 
 /// Workload, rows, mix, and the checksum of 5,000 transactions from one seed. TPC-E has more
@@ -44,9 +44,9 @@ const MAINTAINED: &str = "broker-volume=1,customer-position=1,market-watch=1,sec
 
 fn checksum(sum: u64, touch: &Touch) -> u64 {
     let by = match touch.by {
-        By::Key => 0,
-        By::Entry => 1,
-        By::Index(index) => 2 + index as u64,
+        AccessPath::Key => 0,
+        AccessPath::Entry => 1,
+        AccessPath::Index(index) => 2 + index as u64,
     };
     let action = match touch.action {
         Action::Read => 0,
@@ -88,13 +88,13 @@ fn transactions_touch_the_rows_that_they_did() {
         };
         let workload = spec.build().unwrap();
         let mut client = workload.clients(Seed::new(2), 1).remove(0);
-        let mut pretence = workload.pretence();
+        let mut tracer = workload.touch_tracer();
         let mut sum = 0;
         for _ in 0..5000 {
             client.draw();
-            client.run(&mut pretence).unwrap();
-            sum = pretence.touches().iter().fold(sum, checksum);
-            pretence.forget();
+            client.run(&mut tracer).unwrap();
+            sum = tracer.touches().iter().fold(sum, checksum);
+            tracer.forget();
         }
         (name, data, mix, sum)
     });

@@ -81,7 +81,7 @@ pub enum Label {
     /// No one level: the throughput is no property of what was measured.
     NotSteady {
         /// What it did.
-        why: Why,
+        why: UnsteadyReason,
     },
 }
 
@@ -95,7 +95,7 @@ impl Label {
 /// Why a run was not steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Why {
+pub enum UnsteadyReason {
     /// The warm-up reached into the second half of the measured part.
     StillWarming,
     /// The throughput rose (or fell, below 0) all the time.
@@ -166,7 +166,7 @@ pub struct WarmUp {
     /// So many ticks, half of them at most.
     pub ticks: usize,
     /// Whether even that is not enough.
-    pub goes_on: bool,
+    pub is_incomplete: bool,
 }
 
 /// The first tick of the figures, and what it is like from there on. Figures begin at
@@ -174,8 +174,8 @@ pub struct WarmUp {
 /// to be left out. A warm-up that goes on leaves all in.
 pub fn steady_part(ticks: &[Tick], begin: impl FnOnce(usize) -> usize) -> (usize, Label) {
     let warm_up = warm_up(ticks);
-    if warm_up.goes_on {
-        let why = Why::StillWarming;
+    if warm_up.is_incomplete {
+        let why = UnsteadyReason::StillWarming;
         return (0, Label::NotSteady { why });
     }
     let first = begin(warm_up.ticks);
@@ -196,7 +196,7 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
     if ticks.len() < TICKS_MIN || !outages(ticks).is_empty() {
         return WarmUp {
             ticks: 0,
-            goes_on: false,
+            is_incomplete: false,
         };
     }
     let half = ticks.len() / 2;
@@ -206,7 +206,7 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
     ];
     let mut found = WarmUp {
         ticks: 0,
-        goes_on: false,
+        is_incomplete: false,
     };
     for (values, matters) in series {
         let period = period(&values);
@@ -224,7 +224,7 @@ pub fn warm_up(ticks: &[Tick]) -> WarmUp {
         if later > half && is_warm_up(later) {
             let rest = &values[cut..];
             let matters = matters.max(WARMING_MATTERS * mean(rest).abs());
-            found.goes_on |= departure(rest, period, matters).is_some();
+            found.is_incomplete |= departure(rest, period, matters).is_some();
         }
     }
     found
@@ -265,12 +265,12 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
         period,
     ) {
         (Some(Departure::Drift(change)), _) => Label::NotSteady {
-            why: Why::Drift {
+            why: UnsteadyReason::Drift {
                 change: change / level,
             },
         },
         (Some(Departure::Shift(Shift { change, before, at })), _) => Label::NotSteady {
-            why: Why::Shift {
+            why: UnsteadyReason::Shift {
                 change: change / level,
                 before: Some(before / level),
                 at_s: ticks[..at].iter().map(|tick| tick.length_s).sum(),
@@ -281,7 +281,7 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
         },
         (None, None) => match spread(ticks).1.map(|spread| spread.variation) {
             Some(variation) if variation > UNEVEN => Label::NotSteady {
-                why: Why::Uneven { variation },
+                why: UnsteadyReason::Uneven { variation },
             },
             _ => Label::Steady,
         },

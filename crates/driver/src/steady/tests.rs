@@ -112,7 +112,7 @@ fn what_never_becomes_steady_is_labeled_and_kept() {
             tick.buffer_references = 50_000;
             tick.buffer_misses = 25_000 - 120 * index as u64;
         }
-        let why = Why::StillWarming;
+        let why = UnsteadyReason::StillWarming;
         let found = steady_part(&ticks, |_| panic!("all that was measured is kept"));
         assert_eq!(found, (0, Label::NotSteady { why }), "{seed}");
     }
@@ -144,17 +144,17 @@ fn the_later_cut_of_throughput_and_misses_counts() {
             };
         }
         let found = warm_up(&ticks);
-        assert!(found.ticks >= 30 && !found.goes_on, "{found:?}");
+        assert!(found.ticks >= 30 && !found.is_incomplete, "{found:?}");
         // One miss more in ten thousand references moves nothing.
         for (index, tick) in ticks.iter_mut().enumerate() {
             tick.buffer_references = 10_000;
             tick.buffer_misses = u64::from(index < 70);
         }
-        assert!(!warm_up(&ticks).goes_on);
+        assert!(!warm_up(&ticks).is_incomplete);
         for (index, tick) in ticks.iter_mut().enumerate() {
             tick.buffer_misses = if index < 70 { 2000 } else { 1000 };
         }
-        assert!(warm_up(&ticks).goes_on);
+        assert!(warm_up(&ticks).is_incomplete);
     }
 }
 
@@ -205,7 +205,7 @@ fn a_stall_is_never_cut() {
                     let ticks = with_stall(ticks, from, stall, catch_up);
                     let found = warm_up(&ticks);
                     assert!(
-                        found.ticks <= from && !found.goes_on,
+                        found.ticks <= from && !found.is_incomplete,
                         "{found:?}: {length_s} {from} {catch_up:?} {seed}"
                     );
                 }
@@ -245,7 +245,7 @@ fn several_outages_are_not_taken_for_a_warm_up() {
             let ticks = with_outages(seed, outages);
             let found = warm_up(&ticks);
             assert!(
-                found.ticks == 0 && !found.goes_on,
+                found.ticks == 0 && !found.is_incomplete,
                 "{found:?} {seed} {outages:?}"
             );
             assert_eq!(super::outages(&ticks).len(), outages.len(), "{outages:?}");
@@ -281,7 +281,7 @@ fn what_varies_much_is_not_called_steady() {
             match label {
                 Label::Steady => assert!(found <= UNEVEN, "{found} {seed}"),
                 Label::NotSteady {
-                    why: Why::Uneven { variation },
+                    why: UnsteadyReason::Uneven { variation },
                 } => {
                     assert!(variation == found && found > UNEVEN, "{found} {seed}");
                     uneven += 1;
@@ -304,7 +304,7 @@ fn a_slowdown_whose_work_is_caught_up_is_never_cut() {
             _ => 1.0,
         });
         let found = warm_up(&ticks);
-        assert!(found.ticks == 0 && !found.goes_on, "{found:?} {seed}");
+        assert!(found.ticks == 0 && !found.is_incomplete, "{found:?} {seed}");
     }
 }
 
@@ -331,7 +331,7 @@ fn what_warms_up_into_the_second_half_is_too_short() {
             let ticks = noisy(&noise, |t| 1.0 - 0.6 * (-t / tau).exp());
             match judged(&ticks).1 {
                 Label::NotSteady {
-                    why: Why::StillWarming | Why::Drift { .. },
+                    why: UnsteadyReason::StillWarming | UnsteadyReason::Drift { .. },
                 } => found += 1,
                 Label::NotSteady { why } => panic!("{tau} {seed}: {why:?}"),
                 _ => {}
@@ -350,7 +350,7 @@ fn steps_and_slopes_are_found() {
         let dip = |t| if (0.6..0.8).contains(&t) { 0.6 } else { 1.0 };
         if let Label::NotSteady {
             why:
-                Why::Shift {
+                UnsteadyReason::Shift {
                     change,
                     before,
                     at_s,
@@ -366,7 +366,7 @@ fn steps_and_slopes_are_found() {
             shifts += 1;
         }
         if let Label::NotSteady {
-            why: Why::Drift { change },
+            why: UnsteadyReason::Drift { change },
         } = judge(&noisy(&noise, |t| 1.2 - 0.4 * t), 0)
         {
             assert!((-0.55..-0.25).contains(&change), "{change}");
@@ -408,7 +408,7 @@ fn what_is_periodic_may_shift_as_well() {
             (1.0 - 0.3 * (t * 10.0).fract()) * if t > 0.55 { 0.6 } else { 1.0 }
         });
         if let Label::NotSteady {
-            why: Why::Shift { change, at_s, .. },
+            why: UnsteadyReason::Shift { change, at_s, .. },
         } = judge(&ticks, 0)
         {
             assert!(change < -0.3 && (at_s - 1.32).abs() < 0.15);
@@ -430,7 +430,7 @@ fn too_little_is_not_judged() {
 #[test]
 fn labels_are_kept_as_json() {
     let shift = |before| Label::NotSteady {
-        why: Why::Shift {
+        why: UnsteadyReason::Shift {
             change: -0.25,
             before,
             at_s: 1.5,

@@ -59,7 +59,10 @@ pub(crate) fn spread(ticks: &[Tick]) -> (f64, Option<Spread>) {
         length_s: tick.length_s,
         counted: tick.counted,
     });
-    (window_s, Spread::of(&windows(spans, window_s), window_s))
+    (
+        window_s,
+        Spread::between(&windows(spans, window_s), window_s),
+    )
 }
 
 /// Counted commits a second in each tick.

@@ -122,7 +122,7 @@ fn select_balance(connection: &mut Prepared<'_>, aid: Value<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refusing::Refusing;
+    use crate::refusing::RefusingConnection;
 
     fn client(scale: u32, weights: [u32; 3], index: u32) -> PgbenchClient {
         PgbenchClient::new(scale, &Mix::new(&weights), Seed::new(1), index)
@@ -136,7 +136,7 @@ mod tests {
                 let mut client = client(scale, [2, 1, 1], index);
                 for _ in 0..40_000 {
                     client.draw();
-                    assert!(client.run(&mut Refusing).is_err());
+                    assert!(client.run(&mut RefusingConnection).is_err());
                 }
                 audit.merge(&client.audit());
             }
@@ -169,9 +169,9 @@ mod tests {
         for _ in 0..200 {
             own.draw();
             tried[own.draw()] += 1;
-            assert!(own.run(&mut Refusing).is_err());
+            assert!(own.run(&mut RefusingConnection).is_err());
             let audit = own.audit();
-            assert!(own.run(&mut Refusing).is_err());
+            assert!(own.run(&mut RefusingConnection).is_err());
             assert_eq!(own.audit(), audit);
         }
         let audit = own.audit();

@@ -23,7 +23,7 @@ pub use script::Script;
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
-    connection::Statement, population::Population, schema::Table, touch::Pretence,
+    connection::Statement, population::Population, schema::Table, touch::TouchTracer,
 };
 use client::PgbenchClient;
 use population::PgbenchPopulation;
@@ -210,9 +210,9 @@ impl Workload for Pgbench {
         })
     }
 
-    fn pretence(&self) -> Pretence {
+    fn touch_tracer(&self) -> TouchTracer {
         let accounts = u64::from(self.scale) * schema::ACCOUNTS_PER_UNIT.unsigned_abs();
-        Pretence::new(
+        TouchTracer::new(
             TouchedRows::new(accounts),
             statements::STATEMENTS,
             self.tables(),

@@ -35,9 +35,9 @@ impl RowModel for TouchedRows {
     ) -> u64 {
         let p: [i64; 2] = integers(parameters);
         let number = |id: i64| Place::initial(id as u64 - 1);
-        let statement = match StatementName::of(statement) {
+        let statement = match StatementName::from(statement) {
             StatementName::Scripts(statement) => statement,
-            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         };
         match statement {
             Scripts::UPDATE_ACCOUNT => {
@@ -73,14 +73,14 @@ mod tests {
     fn a_transaction_touches_what_it_names() {
         let workload = Pgbench::new(2, Seed::new(1)).unwrap();
         let mut client = workload.clients(Seed::new(1), 1).remove(0);
-        let mut pretence = workload.pretence();
+        let mut tracer = workload.touch_tracer();
         for _ in 0..100 {
             client.draw();
-            client.run(&mut pretence).unwrap();
+            client.run(&mut tracer).unwrap();
         }
-        assert_eq!(pretence.statements(), 500);
+        assert_eq!(tracer.statements(), 500);
         let of = |table| {
-            pretence
+            tracer
                 .touches()
                 .iter()
                 .filter(move |touch| touch.table.0 == table)

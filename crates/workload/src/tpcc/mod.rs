@@ -25,7 +25,7 @@ use octavo_units::Seed;
 use crate::{
     Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Deviation, Family, Member,
     Mix, TransactionKind, Trial, Workload, boxed, connection::Statement, population::Population,
-    schema::Table, touch::Pretence,
+    schema::Table, touch::TouchTracer,
 };
 use kinds::{SHARES_MIN, TRANSACTIONS};
 use population::{TpccPopulation, constant_rows};
@@ -129,8 +129,8 @@ impl Workload for Tpcc {
         })
     }
 
-    fn pretence(&self) -> Pretence {
-        Pretence::new(
+    fn touch_tracer(&self) -> TouchTracer {
+        TouchTracer::new(
             TouchedRows::new(self.warehouses, &self.constants.surname_load, self.seed),
             statements::STATEMENTS,
             self.tables(),

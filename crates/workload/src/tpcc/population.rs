@@ -191,7 +191,7 @@ impl Rows<'_> {
     }
 
     fn items(&mut self) -> ControlFlow<()> {
-        let mut original = Tenth::of(ITEMS);
+        let mut original = Tenth::new(ITEMS);
         for i_id in 1..=ITEMS {
             let image = self.draws.uniform(1, 10_000);
             self.integers(&[i_id, image]);
@@ -227,7 +227,7 @@ impl Rows<'_> {
     }
 
     fn stock(&mut self, w: i64) -> ControlFlow<()> {
-        let mut original = Tenth::of(ITEMS);
+        let mut original = Tenth::new(ITEMS);
         for i_id in 1..=ITEMS {
             let quantity = self.draws.uniform(10, 100);
             self.integers(&[i_id, w, quantity]);
@@ -244,7 +244,7 @@ impl Rows<'_> {
 
     fn customers(&mut self, w: i64, surnames: &NuRand) -> ControlFlow<()> {
         for d in 1..=DISTRICTS {
-            let mut bad_credit = Tenth::of(CUSTOMERS);
+            let mut bad_credit = Tenth::new(CUSTOMERS);
             for c in 1..=CUSTOMERS {
                 self.integers(&[c, d, w]);
                 self.a_string(8, 16);

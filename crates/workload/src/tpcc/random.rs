@@ -167,7 +167,7 @@ pub(super) struct Tenth {
 }
 
 impl Tenth {
-    pub(super) fn of(rows: i64) -> Self {
+    pub(super) fn new(rows: i64) -> Self {
         Self {
             wanted: rows / 10,
             left: rows,
@@ -325,7 +325,7 @@ mod tests {
         let mut first_half = 0;
         for seed in 0..100 {
             let mut draws = draws(seed);
-            let mut tenth = Tenth::of(1000);
+            let mut tenth = Tenth::new(1000);
             let chosen: Vec<bool> = (0..1000).map(|_| tenth.next(&mut draws)).collect();
             assert_eq!(chosen.iter().filter(|chosen| **chosen).count(), 100);
             first_half += chosen[..500].iter().filter(|chosen| **chosen).count();

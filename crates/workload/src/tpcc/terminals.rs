@@ -201,7 +201,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::refusing::Refusing;
+    use crate::refusing::RefusingConnection;
 
     fn terminals(warehouses: u32, index: u32, clients: u32) -> Terminals {
         let workload = Tpcc::new(warehouses, Seed::new(1)).unwrap();
@@ -295,9 +295,9 @@ mod tests {
         for _ in 0..200 {
             own.draw();
             tried[own.draw()] += 1;
-            assert!(own.run(&mut Refusing).is_err());
+            assert!(own.run(&mut RefusingConnection).is_err());
             let audit = own.audit();
-            assert!(own.run(&mut Refusing).is_err());
+            assert!(own.run(&mut RefusingConnection).is_err());
             assert_eq!(own.audit(), audit);
         }
         let lines = &own.audit().lines[..5];
@@ -312,7 +312,7 @@ mod tests {
             let mut own = terminals(4, index, 2);
             for _ in 0..46_000 {
                 own.draw();
-                assert!(own.run(&mut Refusing).is_err());
+                assert!(own.run(&mut RefusingConnection).is_err());
             }
             audit.merge(&own.audit());
         }

@@ -454,13 +454,13 @@ impl RowModel for TouchedRows {
         hits: &mut Hits<'_, '_>,
     ) -> u64 {
         let p = integers(parameters);
-        match StatementName::of(statement) {
+        match StatementName::from(statement) {
             StatementName::NewOrder(statement) => self.new_order(statement, p, hits),
             StatementName::Payment(statement) => self.payment(statement, parameters, p, hits),
             StatementName::OrderStatus(statement) => self.order_status(statement, p, hits),
             StatementName::Delivery(statement) => self.delivery(statement, p, hits),
             StatementName::StockLevel(statement) => self.stock_level(statement, p, hits),
-            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         }
     }
 
@@ -488,7 +488,7 @@ mod tests {
     use super::*;
     use crate::{
         Client, Tpcc, Workload,
-        touch::{Action, By},
+        touch::{AccessPath, Action},
         tpcc::schema::{NEW_ORDER, ORDER_LINE, ORDERS},
     };
 
@@ -521,34 +521,34 @@ mod tests {
     fn what_transactions_touch_adds_up() {
         let workload = Tpcc::new(2, Seed::new(1)).unwrap();
         let mut client = workload.terminals_of(Seed::new(2), 0, 1);
-        let mut pretence = workload.pretence();
+        let mut tracer = workload.touch_tracer();
         let mut inserted = [0u64; ORDER_LINE + 1];
         let mut deleted = 0u64;
         let mut orders = 0;
         for _ in 0..20_000 {
             let kind = client.draw();
-            let outcome = client.run(&mut pretence).unwrap();
+            let outcome = client.run(&mut tracer).unwrap();
             if kind == 0 && outcome == crate::Outcome::Committed {
                 orders += 1;
-                for touch in pretence.touches() {
-                    if touch.action == Action::Insert && touch.by == By::Key {
+                for touch in tracer.touches() {
+                    if touch.action == Action::Insert && touch.by == AccessPath::Key {
                         inserted[touch.table.0] += u64::from(touch.rows);
                     }
                 }
-                let stock = pretence.touches().iter().filter(|t| t.table.0 == STOCK);
-                let lines = pretence
+                let stock = tracer.touches().iter().filter(|t| t.table.0 == STOCK);
+                let lines = tracer
                     .touches()
                     .iter()
                     .filter(|touch| touch.table.0 == ORDER_LINE && touch.action == Action::Insert);
                 // A change and a read for each line.
                 assert_eq!(stock.count(), 2 * lines.count());
             }
-            deleted += pretence
+            deleted += tracer
                 .touches()
                 .iter()
                 .filter(|touch| touch.action == Action::Delete)
                 .count() as u64;
-            pretence.forget();
+            tracer.forget();
         }
         assert_eq!(inserted[ORDERS], orders);
         assert_eq!(inserted[NEW_ORDER], orders);

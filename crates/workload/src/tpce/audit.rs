@@ -4,7 +4,8 @@ use super::{
     customers::place_share,
     ids::{LOAD_UNIT, TRADE_SHIFT},
     inputs::{
-        CustomerPosition, Look, MarketWatch, SecurityDetail, TradeOrder, Watched, trade_numbers,
+        CustomerPosition, MarketWatch, SecurityDetail, TradeOrder, TradeSelection,
+        WatchedSecurities, trade_numbers,
     },
     kinds::{KINDS, Kind, TRANSACTIONS},
     nurand::NuRnd,
@@ -61,9 +62,9 @@ impl Counts {
 
     pub(super) fn market_watch(&mut self, input: &MarketWatch) {
         self.watches[match input.watched {
-            Watched::Industry(..) => 0,
-            Watched::List(_) => 1,
-            Watched::Account(_) => 2,
+            WatchedSecurities::Industry(..) => 0,
+            WatchedSecurities::List(_) => 1,
+            WatchedSecurities::Account(_) => 2,
         }] += 1;
     }
 
@@ -73,26 +74,26 @@ impl Counts {
         self.securities[range_of(input.security.unsigned_abs(), all, RANGES as u64)] += 1;
     }
 
-    pub(super) fn trade_lookup(&mut self, scale: &Scale, look: &Look) {
-        self.lookups[self.frame(scale, look)] += 1;
+    pub(super) fn trade_lookup(&mut self, scale: &Scale, selection: &TradeSelection) {
+        self.lookups[self.frame(scale, selection)] += 1;
     }
 
-    pub(super) fn trade_update(&mut self, scale: &Scale, look: &Look) {
-        let frame = self.frame(scale, look);
+    pub(super) fn trade_update(&mut self, scale: &Scale, selection: &TradeSelection) {
+        let frame = self.frame(scale, selection);
         self.updates[frame.min(2)] += 1;
     }
 
-    fn frame(&mut self, scale: &Scale, look: &Look) -> usize {
-        match look {
-            Look::Trades(trades) => {
+    fn frame(&mut self, scale: &Scale, selection: &TradeSelection) -> usize {
+        match selection {
+            TradeSelection::Trades(trades) => {
                 let of = trade_numbers(scale);
                 // The first one was drawn without regard to others.
                 self.trades[of.bin(trades[0] - TRADE_SHIFT)] += 1;
                 0
             }
-            Look::Account { .. } => 1,
-            Look::Security { .. } => 2,
-            Look::First { .. } => 3,
+            TradeSelection::Account { .. } => 1,
+            TradeSelection::Security { .. } => 2,
+            TradeSelection::First { .. } => 3,
         }
     }
 

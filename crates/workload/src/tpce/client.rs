@@ -11,10 +11,10 @@ use octavo_units::Seed;
 use super::{
     audit::Counts,
     clock::Clock,
-    exchange::{Done, Entry, Exchange, FEED, Order},
+    exchange::{CompletedOrder, Exchange, FEED, FeedEntry, Order},
     inputs::{
-        BrokerVolume, CustomerPosition, Inputs, Look, Maintained, MarketWatch, SecurityDetail,
-        TradeOrder,
+        BrokerVolume, CustomerPosition, Inputs, MaintenanceTask, MarketWatch, SecurityDetail,
+        TradeOrder, TradeSelection,
     },
     kinds::Kind,
     scaled::Scale,
@@ -31,12 +31,12 @@ enum Drawn {
     MarketFeed,
     MarketWatch(MarketWatch),
     SecurityDetail(SecurityDetail),
-    TradeLookup(Look),
+    TradeLookup(TradeSelection),
     TradeOrder(TradeOrder),
-    TradeResult(Done),
+    TradeResult(CompletedOrder),
     TradeStatus(i64),
-    TradeUpdate(Look),
-    DataMaintenance(Maintained),
+    TradeUpdate(TradeSelection),
+    DataMaintenance(MaintenanceTask),
 }
 
 /// One of several clients.
@@ -51,7 +51,7 @@ pub(super) struct TpceClient {
     maintenance: Draws,
     drawn: Drawn,
     /// Kept apart from [`Drawn`] for its entries.
-    feed: [Entry; FEED],
+    feed: [FeedEntry; FEED],
     runner: Runner,
     /// The number of the next trade, once it is known.
     next_trade: Option<i64>,
@@ -91,7 +91,7 @@ impl TpceClient {
             clock: Arc::clone(clock),
             maintenance: Draws::new(seed.derive("maintenance", 0)),
             drawn: Drawn::Nothing,
-            feed: [Entry::default(); FEED],
+            feed: [FeedEntry::default(); FEED],
             runner: Runner::new(),
             next_trade: None,
             index: index.into(),
@@ -166,7 +166,7 @@ impl Client for TpceClient {
     }
 
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
-        let outcome = self.try_out(connection);
+        let outcome = self.execute(connection);
         self.is_done = outcome.is_ok();
         outcome
     }
@@ -183,7 +183,7 @@ impl TpceClient {
     ///
     /// # Panics
     /// When nothing was drawn.
-    fn try_out(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
+    fn execute(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
         if !mem::replace(&mut self.is_counted, true) {
             self.count();
         }

@@ -11,7 +11,7 @@ use std::sync::{
 use super::{
     calendar,
     scaled::Scale,
-    transactions::{Begun, begin},
+    transactions::{RunStart, begin},
 };
 use crate::{Connection, Result};
 
@@ -24,7 +24,7 @@ pub(super) struct Clock {
     /// The moment when it began: the end of the population's trades, or of an earlier run.
     /// Whichever client runs first finds out.
     begin: AtomicI64,
-    begun: Mutex<Option<Begun>>,
+    begun: Mutex<Option<RunStart>>,
     /// How often data was maintained.
     maintained: AtomicI64,
 }
@@ -33,7 +33,7 @@ pub(super) struct Clock {
 const MAINTENANCE: i64 = 60 * calendar::SECOND;
 
 impl Clock {
-    pub(super) fn of(scale: &Scale) -> Arc<Self> {
+    pub(super) fn new(scale: &Scale) -> Arc<Self> {
         Arc::new(Self {
             scale: *scale,
             elapsed: AtomicI64::new(0),
@@ -77,7 +77,7 @@ impl Clock {
     }
 
     /// Finds out where the run begins, unless another client has.
-    pub(super) fn begin(&self, connection: &mut dyn Connection) -> Result<Begun> {
+    pub(super) fn begin(&self, connection: &mut dyn Connection) -> Result<RunStart> {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         match *begun {
             Some(begun) => Ok(begun),

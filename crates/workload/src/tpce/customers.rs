@@ -5,7 +5,7 @@
 
 use super::{
     ids::{ACCOUNTS_MAX, IDENT_SHIFT, LOAD_UNIT, account, owner},
-    known::{KnownDraws, What},
+    keyed_draws::{Attribute, KeyedDraws},
     scaled::{BROKERS, Scale},
 };
 use crate::random::Draws;
@@ -78,13 +78,13 @@ pub(super) fn place_share(place: i64) -> f64 {
 /// A broker of an account, by his ordinal: one of the load unit's.
 pub(super) fn broker(scale: &Scale, account: i64) -> i64 {
     let (customer, _) = owner(account);
-    let mut draws = KnownDraws::of(scale.seed, What::Account, account);
+    let mut draws = KeyedDraws::new(scale.seed, Attribute::Account, account);
     customer.div_euclid(LOAD_UNIT) * BROKERS + draws.uniform(0, BROKERS - 1)
 }
 
 /// CA_TAX_ST: not taxed, taxed and withheld, taxed and not withheld.
 pub(super) fn tax_status(scale: &Scale, account: i64) -> i64 {
-    let mut draws = KnownDraws::of(scale.seed, What::Account, account);
+    let mut draws = KeyedDraws::new(scale.seed, Attribute::Account, account);
     let _broker = draws.uniform(0, BROKERS - 1);
     match draws.uniform(1, 100) {
         ..=20 => 0,
@@ -95,7 +95,7 @@ pub(super) fn tax_status(scale: &Scale, account: i64) -> i64 {
 
 /// Who else may trade with an account: none, one or two persons by their numbers.
 pub(super) fn permitted(scale: &Scale, account: i64) -> ([i64; 2], usize) {
-    let mut draws = KnownDraws::of(scale.seed, What::Permissions, account);
+    let mut draws = KeyedDraws::new(scale.seed, Attribute::Permissions, account);
     let count = match draws.uniform(1, 100) {
         ..=60 => 0,
         61..=98 => 1,
@@ -138,9 +138,9 @@ pub(super) struct Basket {
 }
 
 impl Basket {
-    pub(super) fn of(scale: &Scale, customer: i64, place: i64) -> Self {
+    pub(super) fn new(scale: &Scale, customer: i64, place: i64) -> Self {
         let number = account(customer, place);
-        let mut draws = KnownDraws::of(scale.seed, What::Basket, number);
+        let mut draws = KeyedDraws::new(scale.seed, Attribute::Basket, number);
         let (low, high) = basket_sizes(tier(customer), accounts(customer));
         let count = draws.uniform(low, high) as usize;
         let mut securities = [0; BASKET_MAX];
@@ -232,7 +232,7 @@ mod tests {
         let (mut all, mut count, mut owned) = (0, 0, [0; 3]);
         for customer in 0..LOAD_UNIT {
             for place in 0..accounts(customer) {
-                let basket = Basket::of(&scale, customer, place);
+                let basket = Basket::new(&scale, customer, place);
                 let (low, high) = basket_sizes(tier(customer), accounts(customer));
                 let mut securities = basket.securities().to_vec();
                 assert!((low..=high).contains(&(securities.len() as i64)));

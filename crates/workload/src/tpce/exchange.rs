@@ -40,7 +40,7 @@ pub(super) struct Order {
 
 /// What happened to a security.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(super) struct FeedEntry {
     /// By its ordinal.
     pub(super) security: i64,
     /// In cents.
@@ -52,7 +52,7 @@ pub(super) struct Entry {
 
 /// An order that is done at a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct CompletedOrder {
     pub(super) trade: i64,
     pub(super) price: i64,
 }
@@ -66,11 +66,11 @@ pub(super) struct Exchange {
     /// When orders are done, and in which order they came.
     to_do: BinaryHeap<Reverse<(i64, u64, Order)>>,
     /// When limits are reached.
-    limits: BinaryHeap<Reverse<(i64, u64, Entry)>>,
+    limits: BinaryHeap<Reverse<(i64, u64, FeedEntry)>>,
     came: u64,
-    reached: VecDeque<Entry>,
+    reached: VecDeque<FeedEntry>,
     due: u64,
-    feed: [Entry; FEED],
+    feed: [FeedEntry; FEED],
     entries: usize,
 }
 
@@ -88,7 +88,7 @@ impl Exchange {
             came: 0,
             reached: VecDeque::with_capacity(ORDERS),
             due: 0,
-            feed: [Entry::default(); FEED],
+            feed: [FeedEntry::default(); FEED],
             entries: 0,
         }
     }
@@ -116,7 +116,7 @@ impl Exchange {
             0 => prices::at(order.security, self.now),
             _ => order.bid,
         };
-        let entry = Entry {
+        let entry = FeedEntry {
             security: order.security,
             price,
             quantity: OF_LIMIT,
@@ -135,7 +135,7 @@ impl Exchange {
     }
 
     /// The entries of a feed that is full. What comes next begins another.
-    pub(super) fn full_feed(&mut self) -> Option<[Entry; FEED]> {
+    pub(super) fn full_feed(&mut self) -> Option<[FeedEntry; FEED]> {
         if self.entries < FEED {
             return None;
         }
@@ -145,14 +145,14 @@ impl Exchange {
 
     /// The next order that is done by now. It goes into the feed, and behind it a limit that
     /// was reached, or a security by chance.
-    pub(super) fn done(&mut self) -> Option<Done> {
+    pub(super) fn done(&mut self) -> Option<CompletedOrder> {
         let Reverse((moment, _, _)) = self.to_do.peek()?;
         if *moment > self.now || self.entries + 2 > FEED {
             return None;
         }
         let Reverse((_, _, order)) = self.to_do.pop()?;
         let price = prices::at(order.security, self.now);
-        self.tell(Entry {
+        self.tell(FeedEntry {
             security: order.security,
             price,
             quantity: order.quantity,
@@ -169,7 +169,7 @@ impl Exchange {
             Some(entry) => entry,
             None => {
                 let security = self.draws.uniform(0, self.securities - 1);
-                Entry {
+                FeedEntry {
                     security,
                     price: prices::at(security, self.now),
                     quantity: BY_CHANCE[self.draws.position(0, 1)],
@@ -178,13 +178,13 @@ impl Exchange {
             }
         };
         self.tell(other);
-        Some(Done {
+        Some(CompletedOrder {
             trade: order.trade,
             price: order.kind.paid(price, order.bid),
         })
     }
 
-    fn tell(&mut self, entry: Entry) {
+    fn tell(&mut self, entry: FeedEntry) {
         self.feed[self.entries] = entry;
         self.entries += 1;
     }
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(exchange.done(), None);
         pass(&mut exchange, 5_000_000);
         let price = prices::at(5, exchange.now);
-        let done: Vec<Done> = std::iter::from_fn(|| exchange.done()).collect();
+        let done: Vec<CompletedOrder> = std::iter::from_fn(|| exchange.done()).collect();
         assert_eq!(done.len(), 10);
         assert!(done.iter().all(|done| done.price == price));
         let feed = exchange.full_feed().unwrap();

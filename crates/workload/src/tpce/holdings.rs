@@ -15,7 +15,7 @@ pub(super) struct Lot {
 
 /// A lot that a trade changed: a row of HOLDING_HISTORY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct LotChange {
     /// HH_H_T_ID.
     pub(super) lot: i64,
     pub(super) before: i64,
@@ -28,7 +28,7 @@ pub(super) const CHANGED_MAX: usize = 9;
 /// What a trade did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effect {
-    changed: [Changed; CHANGED_MAX],
+    changed: [LotChange; CHANGED_MAX],
     count: u8,
     /// What was paid for shares that are gone, and what was got for them, in cents.
     pub(super) bought: i64,
@@ -36,11 +36,11 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    pub(super) fn changed(&self) -> &[Changed] {
+    pub(super) fn changed(&self) -> &[LotChange] {
         &self.changed[..usize::from(self.count)]
     }
 
-    pub(super) fn push(&mut self, changed: Changed) {
+    pub(super) fn push(&mut self, changed: LotChange) {
         if let Some(place) = self.changed.get_mut(usize::from(self.count)) {
             *place = changed;
             self.count += 1;
@@ -82,7 +82,7 @@ pub(super) fn trade(lots: &mut Vec<Lot>, new: Lot, is_sell: bool, is_lifo: bool)
         }
         let closed = needed.min(lot.quantity.abs());
         let after = lot.quantity - lot.quantity.signum() * closed;
-        effect.push(Changed {
+        effect.push(LotChange {
             lot: lot.trade,
             before: lot.quantity,
             after,
@@ -96,7 +96,7 @@ pub(super) fn trade(lots: &mut Vec<Lot>, new: Lot, is_sell: bool, is_lifo: bool)
     }
     if needed > 0 {
         let quantity = if is_sell { -needed } else { needed };
-        effect.push(Changed {
+        effect.push(LotChange {
             lot: new.trade,
             before: 0,
             after: quantity,

@@ -5,13 +5,13 @@ use super::{
     calendar::{self, MARKET_DAYS, TRADING_DAY},
     customers::{Basket, accounts, at_place, choose_place, permitted},
     ids::{self, account, ident, is_thrown_away},
+    industries::INDUSTRIES,
     nurand::NuRnd,
     places::TaxRate,
     prices,
     scaled::Scale,
     statements::BROKERS_MAX,
     trade_kind::{QUANTITIES, TradeKind},
-    words::INDUSTRIES,
 };
 use crate::random::Draws;
 
@@ -37,7 +37,7 @@ pub(super) struct CustomerPosition {
 
 /// Whose securities a Market-Watch is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Watched {
+pub(super) enum WatchedSecurities {
     /// Of an industry, and of companies up to the second ordinal.
     Industry(i64, [i64; 2]),
     /// Of a customer's list.
@@ -48,7 +48,7 @@ pub(super) enum Watched {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarketWatch {
-    pub(super) watched: Watched,
+    pub(super) watched: WatchedSecurities,
     pub(super) day: i64,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct SecurityDetail {
 
 /// Which trades are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum TradeSelection {
     /// Those with these numbers.
     Trades([i64; LOOKED_AT]),
     /// Those of an account from a time on.
@@ -93,7 +93,7 @@ pub(super) struct TradeOrder {
 
 /// What is maintained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Maintained {
+pub(super) enum MaintenanceTask {
     Permission {
         account: i64,
     },
@@ -205,10 +205,10 @@ impl Inputs {
                 let most = 5000.min(self.scale.companies());
                 let first = self.draws.uniform(0, self.scale.companies() - most);
                 let industry = self.draws.uniform(0, INDUSTRIES - 1);
-                Watched::Industry(industry, [first, first + most - 1])
+                WatchedSecurities::Industry(industry, [first, first + most - 1])
             }
-            6..=65 => Watched::List(self.customer()),
-            _ => Watched::Account(self.account()),
+            6..=65 => WatchedSecurities::List(self.customer()),
+            _ => WatchedSecurities::Account(self.account()),
         };
         let week = NuRnd {
             low: 0,
@@ -244,7 +244,7 @@ impl Inputs {
         }
     }
 
-    pub(super) fn trade_lookup(&mut self) -> Look {
+    pub(super) fn trade_lookup(&mut self) -> TradeSelection {
         match self.draws.uniform(1, 100) {
             ..=30 => self.trades(),
             31..=60 => self.of_account(),
@@ -252,12 +252,12 @@ impl Inputs {
             _ => {
                 let account = self.account();
                 let from = self.from(BEFORE_FIRST);
-                Look::First { account, from }
+                TradeSelection::First { account, from }
             }
         }
     }
 
-    pub(super) fn trade_update(&mut self) -> Look {
+    pub(super) fn trade_update(&mut self) -> TradeSelection {
         match self.draws.uniform(1, 100) {
             ..=33 => self.trades(),
             34..=66 => self.of_account(),
@@ -265,7 +265,7 @@ impl Inputs {
         }
     }
 
-    fn trades(&mut self) -> Look {
+    fn trades(&mut self) -> TradeSelection {
         let of = trade_numbers(&self.scale);
         let mut trades = [0; LOOKED_AT];
         let mut found = 0;
@@ -280,19 +280,19 @@ impl Inputs {
                 found += 1;
             }
         }
-        Look::Trades(trades)
+        TradeSelection::Trades(trades)
     }
 
-    fn of_account(&mut self) -> Look {
+    fn of_account(&mut self) -> TradeSelection {
         let account = self.account();
         let from = self.from(BEFORE_OF_ACCOUNT);
-        Look::Account { account, from }
+        TradeSelection::Account { account, from }
     }
 
-    fn of_security(&mut self) -> Look {
+    fn of_security(&mut self) -> TradeSelection {
         let security = self.security();
         let from = self.from(BEFORE_OF_SECURITY);
-        Look::Security { security, from }
+        TradeSelection::Security { security, from }
     }
 
     /// A date of the initial trades, not in the last ones of them.
@@ -305,7 +305,7 @@ impl Inputs {
         let customer = self.customer();
         let place = self.draws.uniform(0, accounts(customer) - 1);
         let account = account(customer, place);
-        let basket = Basket::of(&self.scale, customer, place);
+        let basket = Basket::new(&self.scale, customer, place);
         let chosen = basket.choose(&mut self.draws);
         let (others, count) = permitted(&self.scale, account);
         let owner_orders = self.draws.percent(75);
@@ -341,20 +341,20 @@ impl Inputs {
     }
 
     /// What is maintained in a turn, by draws of its own.
-    pub(super) fn maintained(&self, turn: u64, draws: &mut Draws) -> Maintained {
+    pub(super) fn maintained(&self, turn: u64, draws: &mut Draws) -> MaintenanceTask {
         let customer = draws.uniform(0, self.scale.customers - 1);
         let company = draws.uniform(0, self.scale.companies() - 1);
         let security = draws.uniform(0, self.scale.securities() - 1);
         match turn % TURNS {
-            0 => Maintained::Permission {
+            0 => MaintenanceTask::Permission {
                 account: choose_account(&self.scale, draws),
             },
-            1 if draws.percent(67) => Maintained::CustomerAddress { customer },
-            1 => Maintained::CompanyAddress { company },
-            2 => Maintained::Company { company },
-            3 => Maintained::Customer { customer },
-            4 => Maintained::CustomerTaxRate { customer },
-            5 => Maintained::DailyMarket {
+            1 if draws.percent(67) => MaintenanceTask::CustomerAddress { customer },
+            1 => MaintenanceTask::CompanyAddress { company },
+            2 => MaintenanceTask::Company { company },
+            3 => MaintenanceTask::Customer { customer },
+            4 => MaintenanceTask::CustomerTaxRate { customer },
+            5 => MaintenanceTask::DailyMarket {
                 security,
                 day_of_month: draws.uniform(1, 31),
                 more: match draws.uniform(-2, 3) {
@@ -362,17 +362,17 @@ impl Inputs {
                     more => more,
                 },
             },
-            6 => Maintained::Exchange,
-            7 => Maintained::Financial { company },
-            8 => Maintained::News { company },
-            9 => Maintained::Security { security },
+            6 => MaintenanceTask::Exchange,
+            7 => MaintenanceTask::Financial { company },
+            8 => MaintenanceTask::News { company },
+            9 => MaintenanceTask::Security { security },
             10 => {
                 let chosen = draws.position(0, self.divisions.len() - 1);
-                Maintained::TaxRate {
+                MaintenanceTask::TaxRate {
                     rate: self.divisions[chosen],
                 }
             }
-            _ => Maintained::WatchItem { customer },
+            _ => MaintenanceTask::WatchItem { customer },
         }
     }
 }
@@ -424,6 +424,6 @@ fn moments(scale: &Scale, before_end: i64) -> NuRnd {
 }
 
 /// The end of what Trade-Lookups look at: a quarter of an hour after initial trading.
-pub(super) fn looked_at_until(scale: &Scale) -> i64 {
+pub(super) fn lookup_end(scale: &Scale) -> i64 {
     calendar::date(scale.end() + prices::PERIOD)
 }

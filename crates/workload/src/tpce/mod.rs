@@ -18,9 +18,10 @@ mod customers;
 mod exchange;
 mod holdings;
 mod ids;
+mod industries;
 mod inputs;
+mod keyed_draws;
 mod kinds;
-mod known;
 mod nurand;
 mod people;
 mod places;
@@ -34,7 +35,6 @@ mod touched;
 mod trade_kind;
 mod trading;
 mod transactions;
-mod words;
 
 use std::sync::{Arc, OnceLock};
 
@@ -43,7 +43,7 @@ use octavo_units::Seed;
 use crate::{
     Client, Condition, Connection, DataError, DataKind, DataSpec, Deviation, Family, Member, Mix,
     MixError, Result, TransactionKind, Trial, Workload, boxed, connection::Statement,
-    population::Population, schema::Table, touch::Pretence,
+    population::Population, schema::Table, touch::TouchTracer,
 };
 use client::TpceClient;
 use clock::Clock;
@@ -176,7 +176,7 @@ impl Workload for Tpce {
     }
 
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
-        let clock = Clock::of(&self.scale);
+        let clock = Clock::new(&self.scale);
         let shares = self
             .trade_shares
             .get_or_init(|| Arc::new(inputs::trade_numbers(&self.scale).bin_shares()));
@@ -185,8 +185,8 @@ impl Workload for Tpce {
         })
     }
 
-    fn pretence(&self) -> Pretence {
-        Pretence::new(
+    fn touch_tracer(&self) -> TouchTracer {
+        TouchTracer::new(
             TouchedRows::new(&self.scale),
             statements::STATEMENTS,
             self.tables(),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use octavo_units::Seed;
 
-use super::known::{KnownDraws, What};
+use super::keyed_draws::{Attribute, KeyedDraws};
 
 /// Surnames of EGen 1.14.
 const SURNAMES: u32 = 88_799;
@@ -76,7 +76,7 @@ const FEMALE_ENDINGS: [&str; 4] = ["na", "lia", "tte", "ra"];
 const MALE_ENDINGS: [&str; 4] = ["n", "rt", "c", "ld"];
 
 /// A rank from 0 of `ranks`, with the frequencies of the module.
-fn rank(draws: &mut KnownDraws, ranks: u32) -> u32 {
+fn rank(draws: &mut KeyedDraws, ranks: u32) -> u32 {
     // The inverse of the integral of 1 / (rank + offset).
     let span = ((f64::from(ranks) + RANK_OFFSET) / RANK_OFFSET).ln();
     let rank = RANK_OFFSET * (draws.fraction() * span).exp() - RANK_OFFSET;
@@ -84,7 +84,7 @@ fn rank(draws: &mut KnownDraws, ranks: u32) -> u32 {
 }
 
 /// A surname.
-pub(super) fn surname(draws: &mut KnownDraws) -> Name {
+pub(super) fn surname(draws: &mut KeyedDraws) -> Name {
     Name::of_rank(rank(draws, SURNAMES), &SURNAME_ENDINGS)
 }
 
@@ -101,8 +101,8 @@ pub(super) struct Person {
 
 impl Person {
     /// The one with this number: a customer's, or another.
-    pub(super) fn of(seed: Seed, number: i64) -> Self {
-        let mut draws = KnownDraws::of(seed, What::Person, number);
+    pub(super) fn new(seed: Seed, number: i64) -> Self {
+        let mut draws = KeyedDraws::new(seed, Attribute::Person, number);
         let is_male = draws.percent(49);
         let last = surname(&mut draws);
         let first = match is_male {
@@ -129,7 +129,7 @@ impl Person {
     /// The tax number: digits, and letters at five places (EGen 1.14, `Person.h`:
     /// `nnnaannnnaannn`).
     pub(super) fn push_tax_ident(&self, text: &mut String) {
-        let mut draws = KnownDraws::of(self.seed, What::TaxIdent, self.number);
+        let mut draws = KeyedDraws::new(self.seed, Attribute::TaxIdent, self.number);
         for form in "nnnaannnnaannn".chars() {
             text.push(match form {
                 'n' => char::from(b'0' + draws.uniform(0, 9) as u8),
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_first_names_are_as_frequent_as_said() {
         let mut counts = vec![0u32; SURNAMES as usize];
-        let mut draws = KnownDraws::of(Seed::new(1), What::Person, 0);
+        let mut draws = KeyedDraws::new(Seed::new(1), Attribute::Person, 0);
         for _ in 0..100_000 {
             counts[rank(&mut draws, SURNAMES) as usize] += 1;
         }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_person_is_always_the_same() {
         let seed = Seed::new(3);
-        let (one, again) = (Person::of(seed, 7), Person::of(seed, 7));
+        let (one, again) = (Person::new(seed, 7), Person::new(seed, 7));
         assert_eq!(one, again);
         let mut tax = String::new();
         one.push_tax_ident(&mut tax);
@@ -202,7 +202,7 @@ mod tests {
             .map(|c| if c.is_ascii_digit() { 'n' } else { 'a' })
             .collect();
         assert_eq!(form, "nnnaannnnaannn");
-        let males = (0..10_000).filter(|number| Person::of(seed, *number).is_male);
+        let males = (0..10_000).filter(|number| Person::new(seed, *number).is_male);
         // 4,900, standard deviation 50.
         assert!((4700..5100).contains(&males.count()));
     }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{
-    known::{KnownDraws, What},
+    keyed_draws::{Attribute, KeyedDraws},
     people,
     scaled::Scale,
 };
@@ -53,7 +53,7 @@ impl Zip {
     /// Of an address. Some towns have many more addresses than others: the share of the
     /// first n of them, in an order by chance, is the square root of n's. Chosen.
     pub(super) fn of_address(scale: &Scale, address: i64) -> Self {
-        let fraction = KnownDraws::of(scale.seed, What::Zip, address).fraction();
+        let fraction = KeyedDraws::new(scale.seed, Attribute::Zip, address).fraction();
         let turn = (fraction * fraction * ZIP_CODES as f64) as i64;
         // 14,741 is prime: each place comes once.
         Self((turn * 6151 + 97) % ZIP_CODES)
@@ -79,7 +79,7 @@ impl Zip {
 
     /// ZC_TOWN.
     pub(super) fn push_town(self, scale: &Scale, text: &mut String) {
-        let mut draws = KnownDraws::of(scale.seed, What::Zip, -1 - self.0);
+        let mut draws = KeyedDraws::new(scale.seed, Attribute::Zip, -1 - self.0);
         text.push_str(people::surname(&mut draws).as_str());
         text.push_str(["ville", "ton", " Falls", " City"][draws.uniform(0, 3) as usize]);
     }
@@ -135,7 +135,7 @@ impl TaxRate {
     /// The two of a customer: his country's and his division's.
     pub(super) fn of_customer(scale: &Scale, customer: i64) -> [Self; 2] {
         let zip = Zip::of_address(scale, scale.customer_address(customer));
-        let mut draws = KnownDraws::of(scale.seed, What::TaxRates, customer);
+        let mut draws = KeyedDraws::new(scale.seed, Attribute::TaxRates, customer);
         let country = match zip.is_canadian() {
             true => draws.uniform(0, 3),
             false => draws.uniform(4, 8),
@@ -185,7 +185,7 @@ impl TaxRate {
 }
 
 /// AD_LINE1: a house and a street.
-pub(super) fn push_street(draws: &mut KnownDraws, text: &mut String) {
+pub(super) fn push_street(draws: &mut KeyedDraws, text: &mut String) {
     let _infallible = write!(text, "{} ", draws.uniform(100, 25_000));
     text.push_str(people::surname(draws).as_str());
     text.push(' ');

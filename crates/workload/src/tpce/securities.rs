@@ -29,7 +29,7 @@ impl Exchange {
     }
 
     /// Where a security is traded, by its ordinal.
-    pub(super) fn of(security: i64) -> Self {
+    pub(super) fn listing(security: i64) -> Self {
         let unit = security.div_euclid(SECURITIES);
         let place = (389 * security.rem_euclid(SECURITIES) + 17) % SECURITIES;
         let [nyse, nasdaq, amex, _] = of_unit(unit);
@@ -86,7 +86,7 @@ impl Symbol {
     const OF_FOUR: i64 = 26 * 26 * 26 * 26;
 
     /// Of the security with this ordinal.
-    pub(super) fn of(scale: &Scale, security: i64) -> Self {
+    pub(super) fn new(scale: &Scale, security: i64) -> Self {
         let length = if scale.securities() <= Self::OF_FOUR {
             4
         } else {
@@ -223,7 +223,7 @@ mod tests {
             let scale = Scale::new(Seed::new(1), customers, 1, 500).unwrap();
             let mut last = None;
             for security in 0..scale.securities() {
-                let symbol = Symbol::of(&scale, security);
+                let symbol = Symbol::new(&scale, security);
                 assert!(last < Some(symbol));
                 assert_eq!(Symbol::security(&scale, symbol.as_str()), Some(security));
                 last = Some(symbol);
@@ -233,7 +233,7 @@ mod tests {
             }
         }
         let large = Scale::new(Seed::new(1), 5_000_000, 1, 500).unwrap();
-        let last = Symbol::of(&large, large.securities() - 1);
+        let last = Symbol::new(&large, large.securities() - 1);
         assert_eq!(last.as_str().len(), 5);
     }
 
@@ -259,7 +259,7 @@ mod tests {
         for units in [1, 3, 10, 11] {
             let mut counts = [0; 4];
             for security in 0..units * SECURITIES {
-                counts[Exchange::of(security) as usize] += 1;
+                counts[Exchange::listing(security) as usize] += 1;
             }
             assert_eq!(
                 counts,

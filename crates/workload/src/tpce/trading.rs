@@ -100,7 +100,7 @@ pub(super) struct Trading {
 }
 
 impl Trading {
-    pub(super) fn of(scale: &Scale, unit: i64) -> Self {
+    pub(super) fn new(scale: &Scale, unit: i64) -> Self {
         let slots = ACCOUNT_NUMBERS as usize * BASKET_MAX;
         Self {
             scale: *scale,
@@ -199,7 +199,7 @@ impl Trading {
         let number = customer.rem_euclid(LOAD_UNIT) * ACCOUNTS_MAX + of_customer;
         let scale = &self.scale;
         let basket = self.baskets[number as usize]
-            .get_or_insert_with(|| Basket::of(scale, customer, of_customer));
+            .get_or_insert_with(|| Basket::new(scale, customer, of_customer));
         let chosen = basket.choose(draws);
         let security = i64::from(basket.securities()[chosen]);
         let kind = TradeKind::at(draws.uniform(1, 100));
@@ -237,7 +237,7 @@ impl Trading {
             done: submitted + delay + SECOND,
             price,
             charge: prices::charge(kind, tier),
-            commission: prices::commission(tier, Exchange::of(security), quantity, price),
+            commission: prices::commission(tier, Exchange::listing(security), quantity, price),
             effect: Effect::default(),
             tax: 0,
             tax_status: customers::tax_status(scale, account),
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn trades_are_told_in_their_order_with_what_they_did() {
         let scale = scale(2);
-        let mut trading = Trading::of(&scale, 0);
+        let mut trading = Trading::new(&scale, 0);
         let (mut last, mut count, mut thrown) = (0, 0, 0);
         let mut net = std::collections::HashMap::new();
         while let Some(trade) = trading.next() {
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn little_is_kept_of_orders_under_way() {
-        let mut trading = Trading::of(&scale(3), 0);
+        let mut trading = Trading::new(&scale(3), 0);
         let mut most = 0;
         while trading.next().is_some() {
             most = most.max(trading.under_way.len());
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_load_unit_can_be_made_again() {
         let ids = || {
-            let mut trading = Trading::of(&scale(1), 0);
+            let mut trading = Trading::new(&scale(1), 0);
             let first: Vec<(i64, i64, i64)> = std::iter::from_fn(|| trading.next())
                 .map(|trade| (trade.id, trade.price, trade.done))
                 .collect();

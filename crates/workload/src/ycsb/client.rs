@@ -183,7 +183,7 @@ mod tests {
     use octavo_units::Seed;
 
     use super::*;
-    use crate::{Workload, Ycsb, keys::Distribution, refusing::Refusing};
+    use crate::{Workload, Ycsb, keys::Distribution, refusing::RefusingConnection};
 
     #[test]
     fn only_what_was_tried_is_counted_and_once() {
@@ -203,9 +203,9 @@ mod tests {
         for _ in 0..200 {
             own.draw();
             tried[own.draw()] += 1;
-            assert!(own.run(&mut Refusing).is_err());
+            assert!(own.run(&mut RefusingConnection).is_err());
             let audit = own.audit();
-            assert!(own.run(&mut Refusing).is_err());
+            assert!(own.run(&mut RefusingConnection).is_err());
             assert_eq!(own.audit(), audit);
         }
         let audit = own.audit();

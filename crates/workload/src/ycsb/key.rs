@@ -38,7 +38,7 @@ const HASHES: u64 = 1 << 63;
 
 impl KeyPlace {
     #[inline]
-    pub(super) fn of(number: u64) -> Self {
+    pub(super) fn new(number: u64) -> Self {
         Self {
             digits: filled_up(fnv_hash(number)),
             number,
@@ -120,7 +120,7 @@ mod tests {
         const PARTS: u64 = 16;
         let mut counts = [0u64; PARTS as usize];
         for number in 0..KEYS {
-            let digits = KeyPlace::of(number).digits;
+            let digits = KeyPlace::new(number).digits;
             let part = (1..PARTS).filter(|part| digits >= quantile(*part, PARTS));
             counts[part.count()] += 1;
         }
@@ -137,7 +137,7 @@ mod tests {
     proptest! {
         #[test]
         fn places_are_in_the_order_of_the_texts(one in 0u64..1_000_000_000, other in any::<u64>()) {
-            let places = KeyPlace::of(one).cmp(&KeyPlace::of(other));
+            let places = KeyPlace::new(one).cmp(&KeyPlace::new(other));
             prop_assert_eq!(places, key(one).cmp(&key(other)));
             prop_assert!(key(other).len() <= LENGTH_MAX);
         }

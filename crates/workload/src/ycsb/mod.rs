@@ -48,7 +48,7 @@ use crate::{
     population::Population,
     random::Draws,
     schema::Table,
-    touch::Pretence,
+    touch::TouchTracer,
 };
 use schema::{FIELDS, field_length};
 use touched::TouchedRows;
@@ -260,8 +260,8 @@ impl Workload for Ycsb {
         })
     }
 
-    fn pretence(&self) -> Pretence {
-        Pretence::new(
+    fn touch_tracer(&self) -> TouchTracer {
+        TouchTracer::new(
             TouchedRows::new(self.records, field_length(self.row)),
             statements::STATEMENTS,
             self.tables(),

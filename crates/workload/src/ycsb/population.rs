@@ -72,7 +72,7 @@ impl Population for YcsbPopulation {
         let mut places = Vec::with_capacity((self.records / parts) as usize);
         places.extend(
             (0..self.records)
-                .map(KeyPlace::of)
+                .map(KeyPlace::new)
                 .filter(|place| range.contains(&place.digits)),
         );
         places.sort_unstable();

@@ -27,7 +27,7 @@ pub(super) struct TouchedRows {
 impl TouchedRows {
     pub(super) fn new(records: u64, field_length: usize) -> Self {
         let mut digits: Vec<u64> = (0..records)
-            .map(|number| KeyPlace::of(number).digits)
+            .map(|number| KeyPlace::new(number).digits)
             .collect();
         digits.sort_unstable();
         Self {
@@ -63,9 +63,9 @@ impl RowModel for TouchedRows {
         parameters: &[Value<'_>],
         hits: &mut Hits<'_, '_>,
     ) -> u64 {
-        let statement = match StatementName::of(statement) {
+        let statement = match StatementName::from(statement) {
             StatementName::Operations(statement) => statement,
-            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         };
         let text = |position: usize| match parameters.get(position) {
             Some(Value::Text(text)) => *text,
@@ -121,7 +121,7 @@ mod tests {
     fn places_are_those_of_the_keys_in_order() {
         let records = 5000;
         let mut numbers: Vec<u64> = (0..records).collect();
-        numbers.sort_by_key(|&number| KeyPlace::of(number));
+        numbers.sort_by_key(|&number| KeyPlace::new(number));
         let mut rows = TouchedRows::new(records, 10);
         for (place, number) in numbers.into_iter().enumerate() {
             let mut key = String::new();
@@ -134,17 +134,17 @@ mod tests {
     fn scans_and_inserts_run() {
         let workload = Ycsb::new(3000, Seed::new(1)).unwrap().with_core(Core::E);
         let mut client = workload.clients(Seed::new(1), 1).remove(0);
-        let mut pretence = workload.pretence();
+        let mut tracer = workload.touch_tracer();
         let mut inserted = 0;
         for _ in 0..2000 {
             client.draw();
-            client.run(&mut pretence).unwrap();
-            inserted += pretence
+            client.run(&mut tracer).unwrap();
+            inserted += tracer
                 .touches()
                 .iter()
                 .filter(|touch| touch.action == Action::Insert)
                 .count();
-            pretence.forget();
+            tracer.forget();
         }
         assert!((50..200).contains(&inserted), "{inserted} of 100");
     }

@@ -61,7 +61,7 @@ const TAXED: [&str; 13] = [
 impl Rows<'_> {
     pub(super) fn brokers(&mut self, unit: i64) -> ControlFlow<()> {
         let mut totals = [(0, 0); BROKERS as usize];
-        let mut trading = Trading::of(&self.scale, unit);
+        let mut trading = Trading::new(&self.scale, unit);
         while let Some(trade) = trading.next() {
             let broker = broker(&self.scale, trade.account).rem_euclid(BROKERS);
             let (trades, commissions) = &mut totals[broker as usize];
@@ -83,7 +83,7 @@ impl Rows<'_> {
 
     pub(super) fn customers(&mut self, unit: i64) -> ControlFlow<()> {
         for customer in of_unit(unit, LOAD_UNIT) {
-            let person = Person::of(self.scale.seed, ident(customer));
+            let person = Person::new(self.scale.seed, ident(customer));
             self.integer(ident(customer));
             self.batch.push_text(|text| person.push_tax_ident(text));
             self.text("ACTV");
@@ -150,7 +150,7 @@ impl Rows<'_> {
 
     pub(super) fn accounts(&mut self, unit: i64) -> ControlFlow<()> {
         for customer in of_unit(unit, LOAD_UNIT) {
-            let person = Person::of(self.scale.seed, ident(customer));
+            let person = Person::new(self.scale.seed, ident(customer));
             for place in 0..accounts(customer) {
                 let number = account(customer, place);
                 let status = tax_status(&self.scale, number);
@@ -186,7 +186,7 @@ impl Rows<'_> {
                 let ([first, second], others) = permitted(&self.scale, number);
                 let mut rows = [(ident(customer), "0000"), (first, "0001"), (second, "0011")].map(
                     |(person, rights)| {
-                        let person = Person::of(seed, person);
+                        let person = Person::new(seed, person);
                         let mut tax = String::new();
                         person.push_tax_ident(&mut tax);
                         (tax, rights, person)
@@ -230,7 +230,7 @@ impl Rows<'_> {
             watched.sort_unstable();
             for security in &watched {
                 self.integer(ident(list));
-                self.text(Symbol::of(&self.scale, *security).as_str());
+                self.text(Symbol::new(&self.scale, *security).as_str());
                 self.end_row()?;
             }
         }
@@ -240,7 +240,7 @@ impl Rows<'_> {
 
 /// B_NAME of a broker by his ordinal.
 pub(in crate::tpce) fn push_broker_name(seed: octavo_units::Seed, text: &mut String, broker: i64) {
-    let person = Person::of(seed, ident(broker) + 1_000_000);
+    let person = Person::new(seed, ident(broker) + 1_000_000);
     let middle = char::from(person.middle);
     let (first, last) = (person.first.as_str(), person.last.as_str());
     let _infallible = write!(text, "{first} {middle}. {last}");

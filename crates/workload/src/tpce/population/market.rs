@@ -8,7 +8,8 @@ use crate::{
     tpce::{
         calendar::{self, DAY, MARKET_DAYS, civil, market_day},
         ids::ident,
-        known::{KnownDraws, What},
+        industries::{INDUSTRIES, SECTORS, industry_id, industry_sector, push_industry_name},
+        keyed_draws::{Attribute, KeyedDraws},
         people::{Person, surname},
         places::{TaxRate, ZIP_CODES, Zip, push_street},
         prices,
@@ -16,7 +17,6 @@ use crate::{
         schema::{NEWS_BYTES, RATE_SCALE},
         securities::{Exchange, Symbol, company, issue, push_company_name, push_security_name},
         trade_kind::TradeKind,
-        words::{INDUSTRIES, SECTORS, industry_id, industry_sector, push_industry_name},
     },
 };
 
@@ -103,7 +103,7 @@ impl Rows<'_> {
     }
 
     fn address(&mut self, address: i64, is_customer: bool) -> ControlFlow<()> {
-        let mut draws = KnownDraws::of(self.scale.seed, What::Address, address);
+        let mut draws = KeyedDraws::new(self.scale.seed, Attribute::Address, address);
         self.integer(ident(address));
         self.batch.push_text(|text| push_street(&mut draws, text));
         let kind = draws.uniform(1, 100);
@@ -171,7 +171,7 @@ impl Rows<'_> {
             self.text(&industry_id(industry));
             let rating = self.draws.uniform(0, 38);
             self.batch.push_text(|text| push_rating(text, rating));
-            let head = Person::of(seed, 1000 * ident(company));
+            let head = Person::new(seed, 1000 * ident(company));
             self.batch.push_text(|text| head.push_name(text));
             self.integer(ident(self.scale.company_address(company)));
             self.batch.push_text(|text| {
@@ -270,13 +270,13 @@ impl Rows<'_> {
     pub(super) fn securities(&mut self, unit: i64) -> ControlFlow<()> {
         let end = civil(2005, 1, 3);
         for security in of_unit(unit, SECURITIES) {
-            let symbol = Symbol::of(&self.scale, security);
+            let symbol = Symbol::new(&self.scale, security);
             self.text(symbol.as_str());
             self.text(issue(security));
             self.text("ACTV");
             self.batch
                 .push_text(|text| push_security_name(text, security));
-            self.text(Exchange::of(security).id());
+            self.text(Exchange::listing(security).id());
             self.integer(ident(company(security)));
             let shares = self.draws.uniform(4_000_000, 9_500_000_000);
             self.integer(shares);
@@ -312,7 +312,7 @@ impl Rows<'_> {
 
     pub(super) fn daily_market(&mut self, unit: i64) -> ControlFlow<()> {
         for security in of_unit(unit, SECURITIES) {
-            let symbol = Symbol::of(&self.scale, security);
+            let symbol = Symbol::new(&self.scale, security);
             for day in 0..MARKET_DAYS {
                 let close = self.draws.uniform(prices::LOWEST, prices::HIGHEST);
                 self.time(market_day(day));
@@ -331,7 +331,7 @@ impl Rows<'_> {
     pub(super) fn last_trades(&mut self, unit: i64) -> ControlFlow<()> {
         let end = self.scale.end();
         for security in of_unit(unit, SECURITIES) {
-            self.text(Symbol::of(&self.scale, security).as_str());
+            self.text(Symbol::new(&self.scale, security).as_str());
             self.time(calendar::date(end));
             let price = prices::at(security, end);
             self.money(price);
@@ -347,7 +347,7 @@ impl Rows<'_> {
         let mut item = String::with_capacity(NEWS_BYTES + 64);
         for news in of_unit(unit, 2 * COMPANIES) {
             let number = self.draws.uniform(0, i64::MAX - 1);
-            let mut words = KnownDraws::of(self.scale.seed, What::Company, number);
+            let mut words = KeyedDraws::new(self.scale.seed, Attribute::Company, number);
             item.clear();
             while item.len() < NEWS_BYTES {
                 item.push_str(surname(&mut words).as_str());
@@ -410,7 +410,7 @@ impl Rows<'_> {
 
 /// The industry of a company, by its place.
 fn industry_of(scale: &Scale, company: i64) -> i64 {
-    KnownDraws::of(scale.seed, What::Company, company).uniform(0, INDUSTRIES - 1)
+    KeyedDraws::new(scale.seed, Attribute::Company, company).uniform(0, INDUSTRIES - 1)
 }
 
 /// One of 39: one to three letters of A, B and C.

@@ -19,7 +19,7 @@ impl Rows<'_> {
         unit: i64,
         mut row: impl FnMut(&mut Self, &Trade) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut trading = Trading::of(&self.scale, unit);
+        let mut trading = Trading::new(&self.scale, unit);
         while let Some(trade) = trading.next() {
             row(self, &trade)?;
         }
@@ -33,11 +33,11 @@ impl Rows<'_> {
             rows.text("CMPT");
             rows.text(trade.kind.id());
             rows.integer(trade.is_cash.into());
-            rows.text(Symbol::of(&rows.scale, trade.security).as_str());
+            rows.text(Symbol::new(&rows.scale, trade.security).as_str());
             rows.integer(trade.quantity);
             rows.money(trade.bid);
             rows.integer(trade.account);
-            let owner = Person::of(rows.scale.seed, ident(trade.customer));
+            let owner = Person::new(rows.scale.seed, ident(trade.customer));
             rows.batch.push_text(|text| owner.push_name(text));
             rows.money(trade.price);
             rows.money(trade.charge);
@@ -116,7 +116,7 @@ impl Rows<'_> {
         let trading = self.all_done(unit);
         for (account, security, lots) in trading.holdings() {
             self.integer(account);
-            self.text(Symbol::of(&self.scale, security).as_str());
+            self.text(Symbol::new(&self.scale, security).as_str());
             self.integer(lots.iter().map(|lot| lot.quantity).sum());
             self.end_row()?;
         }
@@ -127,7 +127,7 @@ impl Rows<'_> {
         for (account, security, lot) in self.all_done(unit).lots() {
             self.integer(lot.trade);
             self.integer(account);
-            self.text(Symbol::of(&self.scale, security).as_str());
+            self.text(Symbol::new(&self.scale, security).as_str());
             self.time(date(lot.moment));
             self.money(lot.price);
             self.integer(lot.quantity);
@@ -137,7 +137,7 @@ impl Rows<'_> {
     }
 
     fn all_done(&self, unit: i64) -> Trading {
-        let mut trading = Trading::of(&self.scale, unit);
+        let mut trading = Trading::new(&self.scale, unit);
         while trading.next().is_some() {}
         trading
     }

@@ -7,11 +7,11 @@ use super::{
 use crate::{
     connection::Value,
     money::money,
-    touch::{By, Hits},
+    touch::{AccessPath, Hits},
 };
 
 /// The index of HOLDING_HISTORY by lot.
-const BY_LOT: By = By::Index(0);
+const BY_LOT: AccessPath = AccessPath::Index(0);
 
 impl TouchedRows {
     pub(super) fn look(

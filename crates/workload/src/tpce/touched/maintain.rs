@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     connection::Value,
-    touch::{By, Hits, Place},
+    touch::{AccessPath, Hits, Place},
 };
 
 impl TouchedRows {
@@ -62,7 +62,7 @@ impl TouchedRows {
             DataMaintenance::NEWS_DATES => {
                 let first = of_ident(p[0], 2);
                 hits.rows(first, 2);
-                hits.read(NEWS_ITEM, By::Key, first, 2);
+                hits.read(NEWS_ITEM, AccessPath::Key, first, 2);
                 let id = |news: u64| [Value::Integer(ids::ident((first.initial + news) as i64))];
                 hits.answer(&id(0)) + hits.answer(&id(1))
             }
@@ -75,7 +75,7 @@ impl TouchedRows {
                 hits.rows(row(p[0]), 1);
                 hits.read(
                     WATCH_ITEM,
-                    By::Key,
+                    AccessPath::Key,
                     Place::initial(list * ITEMS),
                     ITEMS as u32,
                 );

@@ -32,7 +32,7 @@ use super::{
 use crate::{
     connection::{StatementId, Value},
     population::Population,
-    touch::{By, Hits, Place, RowModel, integers},
+    touch::{AccessPath, Hits, Place, RowModel, integers},
 };
 
 /// Items of a watch list, on average.
@@ -40,7 +40,7 @@ const ITEMS: u64 = 100;
 
 /// A trade made since the population.
 #[derive(Clone, Debug)]
-struct New {
+struct NewTrade {
     account: i64,
     security: i64,
     kind: TradeKind,
@@ -71,7 +71,7 @@ pub(super) struct TouchedRows {
     rows: Vec<u64>,
     /// Accounts of all customers before each.
     accounts_before: Vec<u32>,
-    new: HashMap<i64, New>,
+    new: HashMap<i64, NewTrade>,
     /// Lots of accounts and securities that were looked at.
     lots: HashMap<(i64, i64), Vec<Lot>>,
     /// Where sums are that were inserted since, and that are there again.
@@ -273,7 +273,7 @@ impl TouchedRows {
         let all = (self.scale.load_units() * ACCOUNTS) as f64;
         let count = (self.rows[HOLDING_SUMMARY] as f64 / all).round().max(1.0) as u32;
         let first = self.at(HOLDING_SUMMARY, self.account(account).1);
-        hits.read(HOLDING_SUMMARY, By::Key, first, count);
+        hits.read(HOLDING_SUMMARY, AccessPath::Key, first, count);
         for number in 0..i64::from(count) {
             let security = self.drawn(account, 100 + number) % self.rows[SECURITY];
             each(hits, Place::initial(security));
@@ -330,7 +330,7 @@ fn price_of_day(security: i64, day: u64) -> Place {
 impl RowModel for TouchedRows {
     fn take(&mut self, statement: StatementId, v: &[Value<'_>], hits: &mut Hits<'_, '_>) -> u64 {
         let p = integers(v);
-        match StatementName::of(statement) {
+        match StatementName::from(statement) {
             StatementName::BrokerVolume(statement) => self.broker_volume(statement, hits),
             StatementName::CustomerPosition(statement) => {
                 self.customer_position(statement, v, p, hits)
@@ -344,7 +344,7 @@ impl RowModel for TouchedRows {
             StatementName::MarketFeed(statement) => self.feed(statement, v, p, hits),
             StatementName::DataMaintenance(statement) => self.maintain(statement, v, p, hits),
             StatementName::Begin(statement) => self.begin(statement, hits),
-            StatementName::Checks(_) => unreachable!("checks are not run on a pretence"),
+            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         }
     }
 
@@ -372,12 +372,12 @@ mod tests {
         let touches = || {
             let workload = Tpce::new(1000, 5, 500, Seed::new(1)).unwrap();
             let mut client = workload.clients(Seed::new(2), 1).remove(0);
-            let mut pretence = workload.pretence();
+            let mut tracer = workload.touch_tracer();
             for _ in 0..3000 {
                 client.draw();
-                client.run(&mut pretence).unwrap();
+                client.run(&mut tracer).unwrap();
             }
-            pretence.touches().to_vec()
+            tracer.touches().to_vec()
         };
         assert_eq!(touches(), touches());
     }
@@ -386,30 +386,30 @@ mod tests {
     fn what_transactions_touch_adds_up() {
         let workload = Tpce::new(1000, 5, 500, Seed::new(1)).unwrap();
         let mut client = workload.clients(Seed::new(2), 1).remove(0);
-        let mut pretence = workload.pretence();
+        let mut tracer = workload.touch_tracer();
         let rows = TouchedRows::new(&workload.scale).rows;
         let (mut committed, mut touched) = ([0u64; 11], [0u64; 11]);
         let mut inserted = [0u64; TRADE_REQUEST + 1];
         let mut deleted = inserted;
         for _ in 0..40_000 {
             let kind = client.draw();
-            let outcome = client.run(&mut pretence).unwrap();
+            let outcome = client.run(&mut tracer).unwrap();
             let is_committed = outcome == crate::Outcome::Committed;
             committed[kind] += u64::from(is_committed);
-            for touch in pretence.touches() {
+            for touch in tracer.touches() {
                 let table = touch.table.0;
                 let count = rows[table].max(1);
                 assert!(touch.first.initial < count, "{}", TABLES[table].name);
-                if let By::Index(index) = touch.by {
+                if let AccessPath::Index(index) = touch.by {
                     assert!(index < TABLES[table].indexes.len());
                 }
                 touched[kind] += u64::from(touch.rows);
-                if touch.by == By::Key && is_committed {
+                if touch.by == AccessPath::Key && is_committed {
                     inserted[table] += u64::from(touch.action == Action::Insert);
                     deleted[table] += u64::from(touch.action == Action::Delete);
                 }
             }
-            pretence.forget();
+            tracer.forget();
         }
         let [.., orders, results, _, _, _] = committed;
         assert_eq!(inserted[TRADES], orders);

@@ -10,7 +10,7 @@ use super::{
         securities::company,
         statements::TradeOrder,
     },
-    Lot, New, TouchedRows, cents, kind, of_security, row,
+    Lot, NewTrade, TouchedRows, cents, kind, of_security, row,
 };
 use crate::{
     connection::Value,
@@ -124,7 +124,7 @@ impl TouchedRows {
 
     fn answer_customer(&self, hits: &mut Hits<'_, '_>, customer: i64) -> u64 {
         hits.rows(row(customer), 1);
-        let person = Person::of(self.scale.seed, customer);
+        let person = Person::new(self.scale.seed, customer);
         let mut tax_ident = String::new();
         person.push_tax_ident(&mut tax_ident);
         hits.answer(&[
@@ -172,7 +172,7 @@ impl TouchedRows {
         hits.refer(SECURITY, of_security(security));
         hits.refer(CUSTOMER_ACCOUNT, self.account_row(account));
         hits.row_with_entries(self.of_trade(TRADES, id), &entries);
-        let new = New {
+        let new = NewTrade {
             account,
             security,
             kind: kind(v.get(3)),
@@ -199,7 +199,7 @@ impl TouchedRows {
     /// A new trade's time changes: its entries move.
     pub(super) fn change_time(&mut self, hits: &mut Hits<'_, '_>, id: i64) -> u64 {
         hits.rows(self.of_trade(TRADES, id), 1);
-        let Some(&New {
+        let Some(&NewTrade {
             account,
             security,
             entries,

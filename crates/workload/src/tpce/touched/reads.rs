@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     connection::Value,
-    touch::{By, Hits, Place},
+    touch::{AccessPath, Hits, Place},
 };
 
 impl TouchedRows {
@@ -55,7 +55,7 @@ impl TouchedRows {
             hits.read_key(COMPANY, of_security(company(new.security)));
         }
         let brokers = self.rows[BROKER].min(40) as u32;
-        hits.read(BROKER, By::Index(0), Place::initial(0), brokers);
+        hits.read(BROKER, AccessPath::Index(0), Place::initial(0), brokers);
         hits.answer(&[])
     }
 
@@ -100,7 +100,7 @@ impl TouchedRows {
                 let found = self.read_latest(hits, p[0], 10);
                 for id in &found {
                     let first = self.of_trade(TRADE_HISTORY, *id);
-                    hits.read(TRADE_HISTORY, By::Key, first, 2);
+                    hits.read(TRADE_HISTORY, AccessPath::Key, first, 2);
                     hits.answer(&[Value::Integer(*id)]);
                 }
                 found.len() as u64
@@ -120,7 +120,7 @@ impl TouchedRows {
                 let customer = (p[0] - IDENT_SHIFT - 1).clamp(0, self.scale.customers - 1);
                 hits.rows(Place::initial(customer as u64), 1);
                 let first = Place::initial(watch_list(customer) * ITEMS);
-                hits.read(WATCH_ITEM, By::Key, first, ITEMS as u32);
+                hits.read(WATCH_ITEM, AccessPath::Key, first, ITEMS as u32);
                 let day = self.day(time(v.get(1)));
                 let mut securities: Vec<u64> = (0..ITEMS as i64)
                     .map(|item| self.drawn(customer, item) % self.rows[SECURITY])
@@ -142,11 +142,11 @@ impl TouchedRows {
                 let of_industry = self.rows[COMPANY].min(5000) as i64 / 102;
                 let first = self.any(COMPANY, day as i64, 4);
                 hits.rows(self.any(INDUSTRY, day as i64, 5), 1);
-                hits.read(COMPANY, By::Index(1), first, of_industry as u32);
+                hits.read(COMPANY, AccessPath::Index(1), first, of_industry as u32);
                 for number in 0..of_industry {
                     let company = self.drawn(day as i64, number) % self.rows[COMPANY];
                     let entry = (company as i64 * SECURITIES / COMPANIES) as u64;
-                    hits.read(SECURITY, By::Index(0), Place::initial(entry), 1);
+                    hits.read(SECURITY, AccessPath::Index(0), Place::initial(entry), 1);
                     let security = self.drawn(company as i64, 10) % self.rows[SECURITY];
                     read_prices(hits, security, day);
                 }
@@ -200,7 +200,7 @@ impl TouchedRows {
             SecurityDetail::NEWS_WHOLE | SecurityDetail::NEWS => {
                 let first = Place::initial(row(p[0]).initial * 2);
                 hits.rows(first, 2);
-                hits.read(NEWS_ITEM, By::Key, first, 2);
+                hits.read(NEWS_ITEM, AccessPath::Key, first, 2);
                 hits.answers(2)
             }
         }

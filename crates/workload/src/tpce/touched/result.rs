@@ -20,7 +20,7 @@ impl TouchedRows {
                 let Some(new) = self.new.get(&p[0]) else {
                     return 0;
                 };
-                let symbol = Symbol::of(&self.scale, new.security);
+                let symbol = Symbol::new(&self.scale, new.security);
                 let status = if new.is_done { "CMPT" } else { "SBMT" };
                 hits.answer(&[
                     Value::Integer(new.account),

@@ -10,7 +10,7 @@ use crate::{
 
 /// Where the trades and the time of a run begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tpce) struct Begun {
+pub(in crate::tpce) struct RunStart {
     /// T_ID of the first new trade.
     pub(in crate::tpce) first_trade: i64,
     /// A moment of trading.
@@ -18,8 +18,8 @@ pub(in crate::tpce) struct Begun {
 }
 
 /// Looks how far trading has got, and cancels what nobody will do.
-pub(in crate::tpce) fn begin(connection: &mut dyn Connection, scale: &Scale) -> Result<Begun> {
-    let mut begun = Begun {
+pub(in crate::tpce) fn begin(connection: &mut dyn Connection, scale: &Scale) -> Result<RunStart> {
+    let mut begun = RunStart {
         first_trade: ids::trade(scale.begun()),
         moment: scale.end(),
     };

@@ -8,7 +8,7 @@ use crate::{
     money::{cents, money},
     tpce::{
         clock::Clock,
-        exchange::{Entry, Exchange, FEED, Order},
+        exchange::{Exchange, FEED, FeedEntry, Order},
         ids,
         scaled::Scale,
         securities::Symbol,
@@ -28,7 +28,7 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         scale: &Scale,
-        feed: &[Entry; FEED],
+        feed: &[FeedEntry; FEED],
         clock: &Clock,
         exchange: &mut Exchange,
     ) -> Result<Outcome> {
@@ -51,10 +51,10 @@ impl Runner {
         &mut self,
         connection: &mut Prepared<'_>,
         scale: &Scale,
-        entry: &Entry,
+        entry: &FeedEntry,
         now: i64,
     ) -> Result<()> {
-        let symbol = Symbol::of(scale, entry.security);
+        let symbol = Symbol::new(scale, entry.security);
         let symbol = Value::Text(symbol.as_str());
         let now = Value::Timestamp(now);
         let price = money(entry.price);

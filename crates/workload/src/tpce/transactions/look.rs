@@ -3,13 +3,13 @@
 
 use std::{fmt::Write, mem};
 
-use super::{Looked, Runner, copy};
+use super::{FoundTrade, Runner, copy};
 use crate::{
     Connection, Outcome, Result,
     answer::{Prepared, integer, transact},
     connection::{Access, StatementId, Value},
     tpce::{
-        inputs::{LOOKED_AT, Look, looked_at_until},
+        inputs::{LOOKED_AT, TradeSelection, lookup_end},
         scaled::Scale,
         securities::Symbol,
         statements as sql,
@@ -21,22 +21,22 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         scale: &Scale,
-        look: &Look,
+        look: &TradeSelection,
     ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             match look {
-                Look::Trades(trades) => {
+                TradeSelection::Trades(trades) => {
                     self.see(trades);
                     self.read_trades(connection)?;
                 }
-                Look::Account { account, from } => {
+                TradeSelection::Account { account, from } => {
                     self.find_of_account(connection, scale, *account, *from)?;
                 }
-                Look::Security { security, from } => {
+                TradeSelection::Security { security, from } => {
                     let statement = sql::TRADES_OF_SECURITY;
                     self.find_of_security(connection, scale, statement, [*security, *from])?;
                 }
-                Look::First { account, from } => {
+                TradeSelection::First { account, from } => {
                     return first(connection, *account, *from);
                 }
             }
@@ -49,7 +49,7 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         scale: &Scale,
-        look: &Look,
+        look: &TradeSelection,
     ) -> Result<Outcome> {
         transact(
             connection,
@@ -57,7 +57,7 @@ impl Runner {
             Access::WriteRepeatable,
             |connection| {
                 match look {
-                    Look::Trades(trades) => {
+                    TradeSelection::Trades(trades) => {
                         self.see(trades);
                         self.each(
                             connection,
@@ -67,7 +67,8 @@ impl Runner {
                         )?;
                         self.read_trades(connection)?;
                     }
-                    Look::Account { account, from } | Look::First { account, from } => {
+                    TradeSelection::Account { account, from }
+                    | TradeSelection::First { account, from } => {
                         self.find_of_account(connection, scale, *account, *from)?;
                         self.each(
                             connection,
@@ -76,7 +77,7 @@ impl Runner {
                             change_cash_type,
                         )?;
                     }
-                    Look::Security { security, from } => {
+                    TradeSelection::Security { security, from } => {
                         let statement = sql::TRADES_WITH_NAMES;
                         self.find_of_security(connection, scale, statement, [*security, *from])?;
                         self.each(
@@ -96,9 +97,9 @@ impl Runner {
     /// Looks at trades whose numbers are known.
     fn see(&mut self, trades: &[i64; LOOKED_AT]) {
         self.trades.clear();
-        self.trades.extend(trades.iter().map(|id| Looked {
+        self.trades.extend(trades.iter().map(|id| FoundTrade {
             id: *id,
-            ..Looked::default()
+            ..FoundTrade::default()
         }));
     }
 
@@ -126,13 +127,10 @@ impl Runner {
     ) -> Result<()> {
         let trades = &mut self.trades;
         trades.clear();
-        let (from, until) = (
-            Value::Timestamp(from),
-            Value::Timestamp(looked_at_until(scale)),
-        );
+        let (from, until) = (Value::Timestamp(from), Value::Timestamp(lookup_end(scale)));
         let parameters = [Value::Integer(account), from, until];
         connection.all(sql::TRADES_OF_ACCOUNT, &parameters, |row| {
-            trades.push(Looked {
+            trades.push(FoundTrade {
                 id: integer(row, 0)?,
                 is_cash: integer(row, 1)? == 1,
                 quantity: 0,
@@ -152,17 +150,14 @@ impl Runner {
         let (trades, name) = (&mut self.trades, &mut self.name);
         let with_names = statement == sql::TRADES_WITH_NAMES;
         trades.clear();
-        let symbol = Symbol::of(scale, security);
-        let (from, until) = (
-            Value::Timestamp(from),
-            Value::Timestamp(looked_at_until(scale)),
-        );
+        let symbol = Symbol::new(scale, security);
+        let (from, until) = (Value::Timestamp(from), Value::Timestamp(lookup_end(scale)));
         let names = &mut self.names;
         connection.all(
             statement,
             &[Value::Text(symbol.as_str()), from, until],
             |row| {
-                let trade = Looked {
+                let trade = FoundTrade {
                     id: integer(row, 0)?,
                     is_cash: integer(row, 1)? == 1,
                     quantity: integer(row, 5)?,
@@ -186,7 +181,7 @@ impl Runner {
         connection: &mut Prepared<'_>,
         read: StatementId,
         write: StatementId,
-        change: fn(&Looked, [&str; 2], &str, &mut String) -> bool,
+        change: fn(&FoundTrade, [&str; 2], &str, &mut String) -> bool,
     ) -> Result<()> {
         for (place, trade) in self.trades.iter().enumerate() {
             let id = Value::Integer(trade.id);
@@ -235,7 +230,7 @@ fn first(connection: &mut Prepared<'_>, account: i64, from: i64) -> Result<Outco
 }
 
 /// An X comes between the names of who executed a trade, or goes again.
-fn change_executor(_: &Looked, _: [&str; 2], old: &str, new: &mut String) -> bool {
+fn change_executor(_: &FoundTrade, _: [&str; 2], old: &str, new: &mut String) -> bool {
     match old.split_once(" X ") {
         Some((first, last)) => {
             new.push_str(first);
@@ -254,7 +249,7 @@ fn change_executor(_: &Looked, _: [&str; 2], old: &str, new: &mut String) -> boo
     true
 }
 
-fn change_cash_type(trade: &Looked, _: [&str; 2], old: &str, new: &mut String) -> bool {
+fn change_cash_type(trade: &FoundTrade, _: [&str; 2], old: &str, new: &mut String) -> bool {
     new.push_str(match (trade.is_cash, old) {
         (true, "Cash Account") => "Cash",
         (true, _) => "Cash Account",
@@ -264,7 +259,12 @@ fn change_cash_type(trade: &Looked, _: [&str; 2], old: &str, new: &mut String) -
     true
 }
 
-fn change_cash_name(trade: &Looked, [name, kind]: [&str; 2], old: &str, new: &mut String) -> bool {
+fn change_cash_name(
+    trade: &FoundTrade,
+    [name, kind]: [&str; 2],
+    old: &str,
+    new: &mut String,
+) -> bool {
     let shares = match old.contains(" shares of ") {
         true => "Shares of",
         false => "shares of",
@@ -277,10 +277,10 @@ fn change_cash_name(trade: &Looked, [name, kind]: [&str; 2], old: &str, new: &mu
 mod tests {
     use super::*;
 
-    type Change = fn(&Looked, [&str; 2], &str, &mut String) -> bool;
+    type Change = fn(&FoundTrade, [&str; 2], &str, &mut String) -> bool;
 
     fn changed(change: Change, is_cash: bool, old: &str) -> String {
-        let trade = Looked {
+        let trade = FoundTrade {
             id: 1,
             is_cash,
             quantity: 400,

@@ -10,7 +10,7 @@ use crate::{
     tpce::{
         calendar::{DAY, MARKET_DAYS, market_day, year_month_day},
         ids::ident,
-        inputs::Maintained,
+        inputs::MaintenanceTask,
         places::TaxRate,
         scaled::Scale,
         securities::Symbol,
@@ -23,19 +23,19 @@ impl Runner {
         &mut self,
         connection: &mut dyn Connection,
         scale: &Scale,
-        input: &Maintained,
+        input: &MaintenanceTask,
         now: i64,
     ) -> Result<Outcome> {
         transact(connection, sql::STATEMENTS, Access::Write, |connection| {
             match *input {
-                Maintained::Permission { account } => self.permission(connection, account),
-                Maintained::CustomerAddress { customer } => {
+                MaintenanceTask::Permission { account } => self.permission(connection, account),
+                MaintenanceTask::CustomerAddress { customer } => {
                     self.address(connection, sql::CUSTOMER_ADDRESS, ident(customer))
                 }
-                Maintained::CompanyAddress { company } => {
+                MaintenanceTask::CompanyAddress { company } => {
                     self.address(connection, sql::COMPANY_ADDRESS, ident(company))
                 }
-                Maintained::Company { company } => self.text_of(
+                MaintenanceTask::Company { company } => self.text_of(
                     connection,
                     sql::RATING,
                     sql::SET_RATING,
@@ -44,7 +44,7 @@ impl Runner {
                         new.push_str(if old == "ABA" { "AAA" } else { "ABA" });
                     },
                 ),
-                Maintained::Customer { customer } => self.text_of(
+                MaintenanceTask::Customer { customer } => self.text_of(
                     connection,
                     sql::MAIL,
                     sql::SET_MAIL,
@@ -58,18 +58,20 @@ impl Runner {
                         });
                     },
                 ),
-                Maintained::CustomerTaxRate { customer } => self.tax_rate(connection, customer),
-                Maintained::DailyMarket {
+                MaintenanceTask::CustomerTaxRate { customer } => {
+                    self.tax_rate(connection, customer)
+                }
+                MaintenanceTask::DailyMarket {
                     security,
                     day_of_month,
                     more,
                 } => self.volumes(connection, scale, security, [day_of_month, more]),
-                Maintained::Exchange => self.exchanges(connection, now),
-                Maintained::Financial { company } => self.quarters(connection, company),
-                Maintained::News { company } => self.news(connection, company),
-                Maintained::Security { security } => listed(connection, scale, security),
-                Maintained::TaxRate { rate } => self.rate_name(connection, rate),
-                Maintained::WatchItem { customer } => self.watched(connection, customer),
+                MaintenanceTask::Exchange => self.exchanges(connection, now),
+                MaintenanceTask::Financial { company } => self.quarters(connection, company),
+                MaintenanceTask::News { company } => self.news(connection, company),
+                MaintenanceTask::Security { security } => listed(connection, scale, security),
+                MaintenanceTask::TaxRate { rate } => self.rate_name(connection, rate),
+                MaintenanceTask::WatchItem { customer } => self.watched(connection, customer),
             }?;
             Ok(Outcome::Committed)
         })
@@ -155,7 +157,7 @@ impl Runner {
         security: i64,
         [day_of_month, more]: [i64; 2],
     ) -> Result<()> {
-        let symbol = Symbol::of(scale, security);
+        let symbol = Symbol::new(scale, security);
         let mut pipeline = mem::take(&mut self.pipeline).emptied();
         for date in (0..MARKET_DAYS).map(market_day) {
             let (_, _, day) = year_month_day(date);
@@ -288,7 +290,7 @@ impl Runner {
 }
 
 fn listed(connection: &mut Prepared<'_>, scale: &Scale, security: i64) -> Result<()> {
-    let symbol = Symbol::of(scale, security);
+    let symbol = Symbol::new(scale, security);
     let symbol = Value::Text(symbol.as_str());
     let date = connection.one(sql::LISTED, &[symbol], |row| timestamp(row, 0))?;
     connection.change_one(

@@ -19,7 +19,7 @@ use crate::{
     connection::Row,
 };
 
-pub(super) use begin::{Begun, begin};
+pub(super) use begin::{RunStart, begin};
 
 /// What transactions use again and again: nothing is allocated for each.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Runner {
     tax_ident: String,
     /// The tax number of who orders.
     executor: String,
-    trades: Vec<Looked>,
+    trades: Vec<FoundTrade>,
     lots: Vec<(i64, i64, i64)>,
     requests: Vec<super::exchange::Order>,
     dates: Vec<(i64, i64, i64)>,
@@ -72,7 +72,7 @@ impl Runner {
 
 /// A trade that is looked at.
 #[derive(Clone, Copy, Debug, Default)]
-struct Looked {
+struct FoundTrade {
     id: i64,
     is_cash: bool,
     quantity: i64,

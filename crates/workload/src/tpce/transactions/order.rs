@@ -104,7 +104,7 @@ impl Runner {
         scale: &Scale,
         input: &TradeOrder,
     ) -> Result<()> {
-        let executor = Person::of(scale.seed, input.executor);
+        let executor = Person::new(scale.seed, input.executor);
         self.executor.clear();
         executor.push_tax_ident(&mut self.executor);
         let (first, last) = (executor.first.as_str(), executor.last.as_str());
@@ -130,7 +130,7 @@ impl Runner {
         input: &TradeOrder,
         account: &Account,
     ) -> Result<Costs> {
-        let symbol = Symbol::of(scale, input.security);
+        let symbol = Symbol::new(scale, input.security);
         let symbol = Value::Text(symbol.as_str());
         let kind = Value::Text(input.kind.id());
         self.find_security(connection, input, symbol)?;
@@ -271,7 +271,7 @@ impl Runner {
         [trade, now, broker]: [i64; 3],
         costs: &Costs,
     ) -> Result<()> {
-        let symbol = Symbol::of(scale, input.security);
+        let symbol = Symbol::new(scale, input.security);
         let symbol = Value::Text(symbol.as_str());
         let trade = Value::Integer(trade);
         let now = Value::Timestamp(now);

@@ -11,13 +11,13 @@ use crate::{
     money::cents,
     tpce::{
         ids::ident,
-        inputs::{BrokerVolume, CustomerPosition, MarketWatch, SecurityDetail, Watched},
+        industries::{SECTORS, push_industry_name},
+        inputs::{BrokerVolume, CustomerPosition, MarketWatch, SecurityDetail, WatchedSecurities},
         people::Person,
         population::push_broker_name,
         scaled::Scale,
         securities::Symbol,
         statements::{self as sql, BROKERS_MAX},
-        words::{SECTORS, push_industry_name},
     },
 };
 
@@ -62,7 +62,7 @@ impl Runner {
         let tax_ident = &mut self.tax_ident;
         if input.by_tax_id {
             tax_ident.clear();
-            Person::of(scale.seed, number).push_tax_ident(tax_ident);
+            Person::new(scale.seed, number).push_tax_ident(tax_ident);
         }
         transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             if input.by_tax_id {
@@ -107,15 +107,15 @@ impl Runner {
                 or_null(row, 1, cents).map(drop)
             };
             match input.watched {
-                Watched::List(customer) => {
+                WatchedSecurities::List(customer) => {
                     let customer = Value::Integer(ident(customer));
                     connection.one(sql::WATCH_BY_LIST, &[customer, day], read)?;
                 }
-                Watched::Account(account) => {
+                WatchedSecurities::Account(account) => {
                     let account = Value::Integer(account);
                     connection.one(sql::WATCH_BY_ACCOUNT, &[account, day], read)?;
                 }
-                Watched::Industry(industry, [first, last]) => {
+                WatchedSecurities::Industry(industry, [first, last]) => {
                     self.name.clear();
                     push_industry_name(&mut self.name, industry);
                     let [first, last] = [first, last].map(|company| Value::Integer(ident(company)));
@@ -134,7 +134,7 @@ impl Runner {
         scale: &Scale,
         input: &SecurityDetail,
     ) -> Result<Outcome> {
-        let symbol = Symbol::of(scale, input.security);
+        let symbol = Symbol::new(scale, input.security);
         let symbol = Value::Text(symbol.as_str());
         transact(connection, sql::STATEMENTS, Access::Read, |connection| {
             let company = connection.one(sql::SECURITY_DETAIL, &[symbol], |row| integer(row, 1))?;

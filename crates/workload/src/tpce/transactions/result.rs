@@ -10,7 +10,7 @@ use crate::{
     money::{cents, money},
     tpce::{
         calendar::{DAY, day_of},
-        exchange::Done,
+        exchange::CompletedOrder,
         holdings::Effect,
         prices, statements as sql,
         trading::settled,
@@ -41,7 +41,7 @@ impl Runner {
     pub(in crate::tpce) fn trade_result(
         &mut self,
         connection: &mut dyn Connection,
-        done: &Done,
+        done: &CompletedOrder,
         now: i64,
     ) -> Result<Outcome> {
         let access = Access::WriteSerializable;
@@ -115,7 +115,7 @@ impl Runner {
     fn look_at_trade(
         &mut self,
         connection: &mut Prepared<'_>,
-        done: &Done,
+        done: &CompletedOrder,
         now: i64,
     ) -> Result<Option<(ToDo, i64)>> {
         let mut trade = ToDo {

@@ -47,16 +47,16 @@ pub(crate) struct Batch {
 
 /// What had been done by some time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct Totals {
     /// Commits of the counted kinds.
     pub(crate) counted: u64,
     /// Transactions that failed.
     pub(crate) failed: u64,
 }
 
-impl Done {
-    /// With what was recorded since.
-    pub(crate) fn and(self, since: &Counts) -> Self {
+impl Totals {
+    /// These and what was recorded since.
+    pub(crate) fn plus(self, since: &Counts) -> Self {
         Self {
             counted: self.counted + since.counted(),
             failed: self.failed + since.failed(),
@@ -74,7 +74,7 @@ pub(crate) struct Figures {
     pub(crate) all: Batch,
 }
 
-pub(crate) struct Measured {
+pub(crate) struct MeasuredPart {
     pub(crate) begin: Instant,
     pub(crate) batches: Vec<Batch>,
     /// Batches so far but the first, put together or not.
@@ -86,7 +86,7 @@ pub(crate) struct Measured {
     /// not depend on how busy the machine is either.
     is_judged: bool,
     /// Where the tick under way began, and what had been done by then.
-    last: (Instant, Counters, Done),
+    last: (Instant, Counters, Totals),
     /// `None` where the figures always begin with the measured part: with
     /// numbers of transactions, and where latencies count from a schedule, of
     /// which nothing may be left out.
@@ -95,9 +95,9 @@ pub(crate) struct Measured {
     next_batch: Duration,
 }
 
-impl Measured {
+impl MeasuredPart {
     /// Measures from the beginning of `first` on, when so much had been `done`.
-    pub(crate) fn new(settings: &DriverSettings<'_>, first: Batch, done: Done) -> Self {
+    pub(crate) fn new(settings: &DriverSettings<'_>, first: Batch, done: Totals) -> Self {
         let planned = settings.length.measured_time();
         let is_closed = matches!(settings.load, Load::Closed { .. });
         let (tick, batch) = match planned {
@@ -133,7 +133,13 @@ impl Measured {
 
     /// Ends a tick; `gap` is the longest time without a counted commit that
     /// ended in it or still lasts.
-    pub(crate) fn end_tick(&mut self, now: Instant, counters: Counters, done: Done, gap: Duration) {
+    pub(crate) fn end_tick(
+        &mut self,
+        now: Instant,
+        counters: Counters,
+        done: Totals,
+        gap: Duration,
+    ) {
         let (begin, before, done_before) = self.last;
         let since = counters - before;
         let tick = Tick {
@@ -269,7 +275,7 @@ impl Checkpoints {
     }
 
     /// Whether one has ended since the last look.
-    pub(crate) fn look(&mut self, now: Instant, count: u64) -> bool {
+    pub(crate) fn observe(&mut self, now: Instant, count: u64) -> bool {
         self.now = now;
         match &mut self.seen {
             None if count == self.initial => false,
@@ -341,13 +347,13 @@ mod tests {
     const CLOSED: Load = Load::Closed { terminals: 1 };
     const MS: Duration = Duration::from_millis(1);
 
-    fn counted(counted: u64) -> Done {
-        Done { counted, failed: 0 }
+    fn counted(counted: u64) -> Totals {
+        Totals { counted, failed: 0 }
     }
 
     /// Two seconds in ticks of 20 ms, with the edges of batches where they are
     /// due.
-    fn measured(load: Load) -> Measured {
+    fn measured(load: Load) -> MeasuredPart {
         let (name, seed) = (WorkloadName::default(), Seed::new(1));
         let data = name.data_spec(&[]).unwrap();
         let workload = WorkloadSpec::new(name, data, seed).build().unwrap();
@@ -374,7 +380,7 @@ mod tests {
             at_checkpoint: false,
             counts: Counts::new(&[]),
         };
-        let mut measured = Measured::new(&settings, batch(begin), Done::default());
+        let mut measured = MeasuredPart::new(&settings, batch(begin), Totals::default());
         for tick in 1..100 {
             let now = begin + tick * 20 * MS;
             measured.end_tick(now, Counters::default(), counted(u64::from(tick)), 3 * MS);
@@ -422,11 +428,11 @@ mod tests {
         let start = Instant::now();
         let after = |cycle: Duration, ends: u32| {
             let mut checkpoints = Checkpoints::new(start, 7);
-            assert!(!checkpoints.look(start + cycle / 2, 7));
+            assert!(!checkpoints.observe(start + cycle / 2, 7));
             for number in 1..=ends {
                 let now = start + cycle * number;
-                assert!(checkpoints.look(now, 7 + u64::from(number)));
-                assert!(!checkpoints.look(now + cycle / 2, 7 + u64::from(number)));
+                assert!(checkpoints.observe(now, 7 + u64::from(number)));
+                assert!(!checkpoints.observe(now + cycle / 2, 7 + u64::from(number)));
                 assert_eq!(checkpoints.last(), Some(now));
             }
             let planned = 1200 * MS;

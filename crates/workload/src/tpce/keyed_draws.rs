@@ -1,19 +1,19 @@
-//! What is known of a thing by its number alone.
+//! Draws that follow from a number alone.
 //!
 //! Who owns an account and what it trades is drawn from its number, so that clients need
 //! not ask for it (EGen does the same).
 
 use octavo_units::{Seed, mix};
 
-/// Draws that a seed, a name and a number give again and again.
+/// A stream of draws for one attribute of one numbered thing: the same each time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KnownDraws(u64);
+pub(super) struct KeyedDraws(u64);
 
-impl KnownDraws {
-    /// Of the thing with this number; `what` is known of it.
+impl KeyedDraws {
+    /// The draws of this attribute of the thing with this number.
     #[inline]
-    pub(super) fn of(seed: Seed, what: What, number: i64) -> Self {
-        let word = seed.get() ^ (what as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    pub(super) fn new(seed: Seed, attribute: Attribute, number: i64) -> Self {
+        let word = seed.get() ^ (attribute as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
         Self(mix(mix(word) ^ number.cast_unsigned()))
     }
 
@@ -39,9 +39,9 @@ impl KnownDraws {
     }
 }
 
-/// What is drawn.
+/// What is drawn from a number. The position of each is part of its seed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum Attribute {
     Person,
     TaxIdent,
     Account,

@@ -164,7 +164,8 @@ pub(crate) mod tests {
         for number in 0..committed {
             latencies.record(1000.0 + number as f32);
         }
-        counts.kinds[0] = KindCounts::of(&kinds[0], [committed, 3, 5, 0, 0, 2, 0, 0], latencies);
+        counts.kinds[0] =
+            KindCounts::with_outcomes(&kinds[0], [committed, 3, 5, 0, 0, 2, 0, 0], latencies);
         counts.changed_bytes = 100 * committed;
         Figures {
             load: Measurement {

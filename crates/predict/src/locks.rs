@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use octavo_workload::{
     schema::TableId,
-    touch::{Action, By, Place, Touch},
+    touch::{AccessPath, Action, Place, Touch},
 };
 
 use crate::engine::Grain;
@@ -50,7 +50,7 @@ impl Locks {
             Grain::Row => {
                 let changes = touches.iter().filter(|touch| {
                     matches!(touch.action, Action::Update { .. } | Action::Delete)
-                        && !matches!(touch.by, By::Index(_))
+                        && !matches!(touch.by, AccessPath::Index(_))
                         && touch.rows <= ROWS_MAX
                 });
                 changes.map(|touch| (touch.table, touch.first)).collect()
@@ -90,14 +90,14 @@ impl Locks {
 
 #[cfg(test)]
 mod tests {
-    use octavo_workload::touch::{By, Columns, Cursor};
+    use octavo_workload::touch::{AccessPath, Columns, Cursor};
 
     use super::*;
 
     fn change(table: usize, row: u64) -> Touch {
         Touch {
             table: TableId(table),
-            by: By::Key,
+            by: AccessPath::Key,
             first: Place::initial(row),
             rows: 1,
             cursor: Cursor::New,

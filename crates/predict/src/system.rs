@@ -7,7 +7,7 @@ use octavo_device::{Counters, Device, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
 use octavo_workload::{
     Client, Outcome, Workload,
-    touch::{Pretence, Touch},
+    touch::{Touch, TouchTracer},
 };
 
 use crate::{
@@ -115,7 +115,7 @@ pub struct System {
     /// How many of them execute transactions, the first ones.
     active: usize,
     /// One for all: what rows there are does not depend on who made them.
-    pretence: Pretence,
+    tracer: TouchTracer,
     device: Paced,
     occupied: Occupied,
     background: Background,
@@ -212,7 +212,7 @@ impl System {
             engine,
             active: clients.len(),
             seats: clients.into_iter().map(Seat::new).collect(),
-            pretence: workload.pretence(),
+            tracer: workload.touch_tracer(),
             now,
             device,
             occupied: Occupied::default(),
@@ -413,13 +413,13 @@ impl System {
     fn draw(&mut self, client: usize) -> Result<(), PredictError> {
         let seat = &mut self.seats[client];
         let kind = seat.client.draw();
-        self.pretence.forget();
-        let outcome = seat.client.run(&mut self.pretence)?;
+        self.tracer.forget();
+        let outcome = seat.client.run(&mut self.tracer)?;
         seat.began = self.now;
         seat.touches.clear();
-        seat.touches.extend_from_slice(self.pretence.touches());
+        seat.touches.extend_from_slice(self.tracer.touches());
         let changed_bytes = match outcome {
-            Outcome::Committed => self.pretence.changed_bytes(),
+            Outcome::Committed => self.tracer.changed_bytes(),
             _ => 0,
         };
         seat.done = Done {

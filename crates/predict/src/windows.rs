@@ -92,6 +92,6 @@ impl System {
                 span.counted += u64::from(counts(done));
             }
         })?;
-        Ok(Spread::of(&spans, length_s))
+        Ok(Spread::between(&spans, length_s))
     }
 }

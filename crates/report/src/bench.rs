@@ -696,7 +696,8 @@ mod tests {
         let kinds = &mut result.figures.load.counts.kinds;
         // 28 deadlocks, 7 of them the last that was allowed.
         let outcomes = [990, 10, 28, 0, 0, 7, 0, 0];
-        kinds[0] = KindCounts::of(&transactions[0], outcomes, kinds[0].latencies.clone());
+        kinds[0] =
+            KindCounts::with_outcomes(&transactions[0], outcomes, kinds[0].latencies.clone());
         kinds[1].latencies.clear();
         kinds[1].latencies.record(6e6);
         result.figures.load.interrupted = true;
@@ -727,7 +728,8 @@ mod tests {
             let kinds = &mut result.figures.load.counts.kinds;
             let [committed, rolled_back] = [kinds[0].committed(), kinds[0].rolled_back()];
             let outcomes = [committed, rolled_back, 0, failures, 0, 0, 0, 0];
-            kinds[0] = KindCounts::of(&transactions[0], outcomes, kinds[0].latencies.clone());
+            kinds[0] =
+                KindCounts::with_outcomes(&transactions[0], outcomes, kinds[0].latencies.clone());
             words(&result)
         };
         assert!(!text(all / 20 - 1).contains("! "));

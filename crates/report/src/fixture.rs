@@ -758,7 +758,7 @@ fn kinds(plan: &Plan, runs: &[f64]) -> Vec<KindCounts> {
                 }
             }
             let rolled_back = if name == "New-Order" { 61 } else { 0 };
-            KindCounts::of(&kind, [committed, rolled_back, 0, 0, 0, 0, 0, 0], latencies)
+            KindCounts::with_outcomes(&kind, [committed, rolled_back, 0, 0, 0, 0, 0, 0], latencies)
         })
         .collect()
 }

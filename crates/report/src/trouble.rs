@@ -110,7 +110,7 @@ mod tests {
         let kinds = Tpcc::new(2, Seed::new(1)).unwrap().transactions();
         let outcomes = [990, 10, 3, 0, 0, 0, 0, 3];
         let latencies = load.counts.kinds[0].latencies.clone();
-        load.counts.kinds[0] = KindCounts::of(&kinds[0], outcomes, latencies);
+        load.counts.kinds[0] = KindCounts::with_outcomes(&kinds[0], outcomes, latencies);
         load.outages = vec![Outage {
             begin_s: 2.75,
             length_s: 1.5,

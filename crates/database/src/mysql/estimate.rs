@@ -45,7 +45,7 @@ fn of_table(table: &Table, rows: u64, page_size: PageSize) -> u64 {
     let hidden_key = if table.primary_key.is_empty() { 6 } else { 0 };
     let row = row_bytes(table) + RECORD_BYTES + 13 + hidden_key;
     let indexes = table.indexes.iter().map(|index| index.columns);
-    let references = table.references_without_index();
+    let references = table.foreign_keys_without_index();
     let references = references.map(|reference| reference.columns);
     let indexes = indexes.chain(references).map(|columns| {
         let mut names = columns.to_vec();

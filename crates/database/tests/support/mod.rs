@@ -18,7 +18,7 @@ use octavo_workload::{
     connection::{Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
     schema::{Column, ColumnKind, Index, Table, TableId},
-    touch::Pretence,
+    touch::TouchTracer,
 };
 use tempfile::TempDir;
 
@@ -247,7 +247,7 @@ impl Workload for Bank {
     fn clients(&self, _: Seed, _: u32) -> Vec<Box<dyn Client>> {
         unreachable!("these tests run statements themselves")
     }
-    fn pretence(&self) -> Pretence {
+    fn touch_tracer(&self) -> TouchTracer {
         unreachable!("nothing is predicted of it")
     }
     fn check(&self, _: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {

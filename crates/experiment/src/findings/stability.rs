@@ -81,5 +81,5 @@ pub(super) fn spread(slices: &[&Slice]) -> Option<Spread> {
     }
     let longest = slices.iter().map(|slice| slice.elapsed).max()?;
     let is_enough = all.len() >= WINDOWS_MIN && longest.as_secs_f64() <= SLICE_MAX * WINDOW_S;
-    Spread::of(&all, WINDOW_S).filter(|_| is_enough)
+    Spread::between(&all, WINDOW_S).filter(|_| is_enough)
 }

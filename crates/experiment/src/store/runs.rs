@@ -320,7 +320,7 @@ fn kind_counts(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Kin
     for (outcome, column) in outcomes.iter_mut().zip(KindCounts::OUTCOMES) {
         *outcome = from_integer(row, column)?;
     }
-    Ok(KindCounts::of(kind, outcomes, latencies))
+    Ok(KindCounts::with_outcomes(kind, outcomes, latencies))
 }
 
 fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rusqlite::Result<()> {

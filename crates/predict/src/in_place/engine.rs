@@ -5,7 +5,7 @@ use octavo_buffer::{Frames, Page};
 use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{
     Workload,
-    touch::{Action, By, Place, Touch},
+    touch::{AccessPath, Action, Place, Touch},
 };
 
 use super::{
@@ -69,11 +69,11 @@ impl InPlace {
     fn touch(&mut self, touch: &Touch) {
         let table = touch.table.0;
         match (touch.by, touch.action) {
-            (By::Index(index), Action::Read) => {
+            (AccessPath::Index(index), Action::Read) => {
                 let tree = &self.relations[table].indexes[index].tree;
                 tree.read(touch.first, touch.rows, &mut self.steps);
             }
-            (By::Index(index), action) => {
+            (AccessPath::Index(index), action) => {
                 let Relation { indexes, .. } = &mut self.relations[table];
                 let index = &mut indexes[index];
                 let (pages, steps) = (&mut self.pages, &mut self.steps);
@@ -83,7 +83,9 @@ impl InPlace {
             (_, Action::Insert) => self.insert(table, touch.first),
             (by, action) => {
                 let places = match (&self.relations[table].key, by) {
-                    (Some(key), By::Key) => key.tree.read(touch.first, touch.rows, &mut self.steps),
+                    (Some(key), AccessPath::Key) => {
+                        key.tree.read(touch.first, touch.rows, &mut self.steps)
+                    }
                     _ => touch.places().collect(),
                 };
                 for place in places {
@@ -230,7 +232,7 @@ mod tests {
     use octavo_workload::{
         Pgbench,
         pgbench::Script,
-        touch::{Cursor, Pretence},
+        touch::{Cursor, TouchTracer},
     };
 
     use super::*;
@@ -292,13 +294,13 @@ mod tests {
     fn run(engine: &mut InPlace, count: u32) -> (Referred, Vec<Io>) {
         let workload = pgbench();
         let mut client = workload.clients(Seed::new(5), 1).remove(0);
-        let mut pretence: Pretence = workload.pretence();
+        let mut tracer: TouchTracer = workload.touch_tracer();
         let (mut all, mut ios) = (Referred::default(), Vec::new());
         for _ in 0..count {
             client.draw();
-            pretence.forget();
-            client.run(&mut pretence).unwrap();
-            let one = engine.transaction(0, pretence.touches(), true, &mut ios);
+            tracer.forget();
+            client.run(&mut tracer).unwrap();
+            let one = engine.transaction(0, tracer.touches(), true, &mut ios);
             all.hits += one.hits;
             all.misses += one.misses;
             all.logged += one.logged;
@@ -419,7 +421,7 @@ mod tests {
         for mut engine in open_both(ByteCount::mib(64)) {
             let touch = Touch {
                 table: octavo_workload::schema::TableId(0),
-                by: By::Key,
+                by: AccessPath::Key,
                 first: Place::initial(0),
                 rows: 1,
                 action: Action::Update { grows: 0 },

@@ -6,7 +6,7 @@ use octavo_device::Request;
 use octavo_units::{ByteCount, Moment, PageSize};
 use octavo_workload::{
     Workload,
-    touch::{Action, By, Place, Touch},
+    touch::{AccessPath, Action, Place, Touch},
 };
 
 use super::{
@@ -47,7 +47,7 @@ pub(crate) struct Innodb {
     heaps: Heaps,
     steps: Steps,
     /// Rows, and entries of further indexes, that are marked as deleted.
-    deleted: Vec<(usize, By, Place)>,
+    deleted: Vec<(usize, AccessPath, Place)>,
     now: Moment,
     purged: Moment,
 }
@@ -121,12 +121,12 @@ impl Innodb {
             self.estimate(touch);
             self.look_around(touch);
         }
-        let is_index = matches!(touch.by, By::Index(_));
+        let is_index = matches!(touch.by, AccessPath::Index(_));
         if touch.action == Action::Read {
             let TableTrees { rows, indexes, .. } = &self.tables[table];
             let tree = match touch.by {
-                By::Index(index) => &indexes[index],
-                By::Key | By::Entry => rows,
+                AccessPath::Index(index) => &indexes[index],
+                AccessPath::Key | AccessPath::Entry => rows,
             };
             tree.read(touch.first, touch.rows, &mut self.steps);
             return false;
@@ -136,7 +136,7 @@ impl Innodb {
         match touch.action {
             Action::Read => {}
             Action::Insert if is_index => {
-                let By::Index(index) = touch.by else {
+                let AccessPath::Index(index) = touch.by else {
                     return false;
                 };
                 let entry = bytes.entries.get(index).copied().unwrap_or(row);
@@ -176,8 +176,8 @@ impl Innodb {
     fn look_around(&mut self, touch: &Touch) {
         let TableTrees { rows, indexes, .. } = &self.tables[touch.table.0];
         let tree = match touch.by {
-            By::Index(index) => &indexes[index],
-            By::Key | By::Entry => rows,
+            AccessPath::Index(index) => &indexes[index],
+            AccessPath::Key | AccessPath::Entry => rows,
         };
         if let Some(page) = tree.before_first(touch.first) {
             self.steps.read(page);
@@ -211,8 +211,8 @@ impl Innodb {
             .enumerate()
             .filter_map(|(index, group)| {
                 let tree = match touch.by {
-                    By::Index(own) if own == index && is_read => rows,
-                    By::Key if !is_read => &indexes[index],
+                    AccessPath::Index(own) if own == index && is_read => rows,
+                    AccessPath::Key if !is_read => &indexes[index],
                     _ => return None,
                 };
                 Some((tree, (*group)?))
@@ -231,8 +231,8 @@ impl Innodb {
             bytes,
         } = &mut self.tables[touch.table.0];
         let tree = match touch.by {
-            By::Index(index) => &mut indexes[index],
-            By::Key | By::Entry => rows,
+            AccessPath::Index(index) => &mut indexes[index],
+            AccessPath::Key | AccessPath::Entry => rows,
         };
         self.log.add(log::insert(row, key));
         let (page, left) = tree.room(touch.first);

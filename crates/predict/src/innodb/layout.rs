@@ -10,7 +10,7 @@ use octavo_units::PageSize;
 use octavo_workload::{
     Workload,
     schema::{Column, ColumnKind, Table},
-    touch::By,
+    touch::AccessPath,
 };
 
 use super::record::{DIRECTORY_SHARE, PAGE_OVERHEAD, Record, entry, pointer, row, width};
@@ -43,10 +43,10 @@ pub(super) struct TableTrees {
 
 impl TableTrees {
     /// Where rows or entries are.
-    pub(super) fn tree(&mut self, by: By) -> &mut Tree {
+    pub(super) fn tree(&mut self, by: AccessPath) -> &mut Tree {
         match by {
-            By::Index(index) => &mut self.indexes[index],
-            By::Key | By::Entry => &mut self.rows,
+            AccessPath::Index(index) => &mut self.indexes[index],
+            AccessPath::Key | AccessPath::Entry => &mut self.rows,
         }
     }
 }

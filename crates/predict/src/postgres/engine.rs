@@ -5,7 +5,7 @@ use octavo_buffer::{Clock, Frames, Page, Usage};
 use octavo_units::{ByteCount, PageSize, mix};
 use octavo_workload::{
     Workload,
-    touch::{Action, By, Columns, Place, Touch},
+    touch::{AccessPath, Action, Columns, Place, Touch},
 };
 
 use super::{
@@ -98,17 +98,19 @@ impl Postgres {
         } = self;
         let relation = &mut relations[touch.table.0];
         match (touch.by, touch.action) {
-            (By::Index(index), Action::Read) => {
+            (AccessPath::Index(index), Action::Read) => {
                 let entries = relation.indexes[index].read(touch.first, touch.rows, storage);
                 look_unless_visible(relation, &entries, storage);
             }
             // Entries stay until a vacuum, or until they are found to be of no use.
-            (By::Index(_), Action::Delete) => {}
-            (By::Index(index), _) => relation.indexes[index].insert(touch.first, pages, storage),
+            (AccessPath::Index(_), Action::Delete) => {}
+            (AccessPath::Index(index), _) => {
+                relation.indexes[index].insert(touch.first, pages, storage)
+            }
             (_, Action::Insert) => insert(relation, touch.first, pages, storage),
             (by, action) => {
                 let places = match (&relation.key, by) {
-                    (Some(key), By::Key) => key.read(touch.first, touch.rows, storage),
+                    (Some(key), AccessPath::Key) => key.read(touch.first, touch.rows, storage),
                     _ => touch.places().collect(),
                 };
                 let mut last = None;

@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
     schema::TableId,
-    touch::{Action, By, Cursor, Place, Touch},
+    touch::{AccessPath, Action, Cursor, Place, Touch},
 };
 
 use super::{
@@ -95,7 +95,7 @@ pub(crate) struct Sqlite {
     /// Rows by rowid of those inserted later into tables whose key has an index.
     rowids: HashMap<(TableId, Place), u64>,
     /// The leaf that a statement's cursor was at last, by table and path.
-    leaves: HashMap<(TableId, By), Page>,
+    leaves: HashMap<(TableId, AccessPath), Page>,
     changed: Vec<Page>,
     /// Pages that the cache has room to know of.
     known: u32,
@@ -177,7 +177,7 @@ impl Sqlite {
         let begin = steps.as_slice().len();
         let is_new = touch.cursor == Cursor::New;
         match (touch.by, key) {
-            (By::Key, Some(key)) => {
+            (AccessPath::Key, Some(key)) => {
                 let places = apply(
                     key,
                     touch.first,
@@ -206,8 +206,8 @@ impl Sqlite {
             }
             (by, _) => {
                 let tree = match by {
-                    By::Index(index) => &mut indexes[index],
-                    By::Key | By::Entry => rows,
+                    AccessPath::Index(index) => &mut indexes[index],
+                    AccessPath::Key | AccessPath::Entry => rows,
                 };
                 let height = tree.height();
                 apply(tree, touch.first, touch.rows, touch.action, pages, steps);
@@ -411,13 +411,13 @@ mod tests {
             let mut engine =
                 Sqlite::new(workload, PageSize::kib(4), memory, 1, &Replacement::Own).unwrap();
             let mut client = workload.clients(Seed::new(2), 1).remove(0);
-            let (mut pretence, mut ios, mut references) = (workload.pretence(), Vec::new(), 0);
+            let (mut tracer, mut ios, mut references) = (workload.touch_tracer(), Vec::new(), 0);
             for _ in 0..4000 {
                 client.draw();
-                let is_committed = client.run(&mut pretence).unwrap() == Outcome::Committed;
-                let referred = engine.transaction(0, pretence.touches(), is_committed, &mut ios);
+                let is_committed = client.run(&mut tracer).unwrap() == Outcome::Committed;
+                let referred = engine.transaction(0, tracer.touches(), is_committed, &mut ios);
                 references += referred.hits + referred.misses;
-                pretence.forget();
+                tracer.forget();
                 ios.clear();
             }
             let each = references as f64 / 4000.0;

@@ -1,6 +1,6 @@
 //! How even throughput was.
 
-use octavo_driver::steady::{Label, Why};
+use octavo_driver::steady::{Label, UnsteadyReason};
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     statistics::Variation,
@@ -107,10 +107,12 @@ pub(crate) fn why(label: Label) -> String {
         Label::Periodic { period_s } => format!("periodic, every {} s", number(period_s)),
         Label::NotJudged => "not tested for being steady".into(),
         Label::NotSteady { why } => match why {
-            Why::StillWarming => "still warming up".into(),
+            UnsteadyReason::StillWarming => "still warming up".into(),
             // From half of it below the mean to half of it above.
-            Why::Drift { change } => format!("drifts {}", by(change, 1.0 - change / 2.0)),
-            Why::Shift {
+            UnsteadyReason::Drift { change } => {
+                format!("drifts {}", by(change, 1.0 - change / 2.0))
+            }
+            UnsteadyReason::Shift {
                 change,
                 before,
                 at_s,
@@ -122,7 +124,7 @@ pub(crate) fn why(label: Label) -> String {
                 };
                 format!("jumps {jump} after {}", seconds(at_s))
             }
-            Why::Uneven { variation } => {
+            UnsteadyReason::Uneven { variation } => {
                 format!("varies by {} between windows", percent(variation))
             }
         },
@@ -131,7 +133,7 @@ pub(crate) fn why(label: Label) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_driver::steady::Why as Unsteady;
+    use octavo_driver::steady::UnsteadyReason as Unsteady;
 
     use super::*;
     use crate::fixture;

@@ -526,7 +526,8 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
         for number in 0..own {
             latencies.record((mean_us * (0.5 + number as f64 / own as f64)) as f32);
         }
-        counts.kinds[place] = KindCounts::of(kind, [own, 0, 0, 0, 0, 0, 0, 0], latencies);
+        counts.kinds[place] =
+            KindCounts::with_outcomes(kind, [own, 0, 0, 0, 0, 0, 0, 0], latencies);
     }
     counts.changed_bytes = 200 * transactions;
     let misses: u64 = slices.iter().map(|slice| slice.misses).sum();

@@ -1,4 +1,4 @@
-//! One run: sessions, terminals and threads, until all have ended.
+//! One run: opens sessions, starts a thread for each, and waits for their end.
 
 use std::{sync::Mutex, thread, time::Duration};
 
@@ -194,26 +194,22 @@ impl Terminals {
 
 /// Keeps what was measured until the database was lost or its storage full. After other
 /// errors nothing is kept.
-fn keep_until(error: DriverError, measurement: Measurement) -> Result<Measurement, DriverError> {
+fn keep_until(
+    error: DriverError,
+    mut measurement: Measurement,
+) -> Result<Measurement, DriverError> {
     let reason = Some(with_causes(&error));
     if error.is_full() {
-        let full = reason;
-        Ok(Measurement {
-            full,
-            ..measurement
-        })
+        measurement.full = reason;
     } else if error.is_lost() {
-        let lost = reason;
-        Ok(Measurement {
-            lost,
-            ..measurement
-        })
+        measurement.lost = reason;
     } else {
-        Err(error)
+        return Err(error);
     }
+    Ok(measurement)
 }
 
-/// An error with what is behind it.
+/// An error with its chain of causes.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -27,12 +27,11 @@ use crate::{
     steady::{Outage, Steadiness, outages},
 };
 
-/// Where transactions wait that are due.
+/// Where due transactions wait.
 pub(crate) enum Queue<'a> {
     /// Nowhere: a closed loop.
     None,
-    /// In an open loop: the same arrivals that the workers take, to know how
-    /// many are due.
+    /// An open loop: a copy of the workers' schedule, to count what is due.
     Arrivals(Arrivals),
     /// Paced: the pool, and how many terminals it has.
     Pool(&'a Pool, u32),
@@ -53,36 +52,36 @@ pub(crate) struct Sampler<'a> {
     observer: &'a mut dyn DriverObserver,
     queue: Queue<'a>,
     start: Instant,
-    /// Where the second under way began.
+    /// Start of the current second, and the counters then.
     last: (Instant, Counters),
     /// What is measured; `None` in the warm-up.
     measured: Option<MeasuredPart>,
     checkpoints: Checkpoints,
-    /// To empty the recorders with.
+    /// Spare buffer for emptying the recorders.
     spare: Vec<Event>,
-    /// What was recorded since it was last taken over.
+    /// Outcomes that are being taken over from the workers.
     portion: Counts,
-    /// Of the second that is under way.
+    /// Outcomes of the current second.
     second: Counts,
-    /// Done in what was taken over so far, and how many transactions ended.
+    /// Totals of all outcomes taken over, and how many transactions ended.
     taken: (Totals, u64),
-    /// Arrivals that had begun by then.
+    /// Arrivals that had begun when outcomes were last taken over.
     started: u64,
     series: Vec<Sample>,
 }
 
 impl<'a> Sampler<'a> {
-    /// Between two looks while the end of a checkpoint is waited for: a
-    /// fiftieth of the wait, but not less than this.
+    /// Shortest poll interval while waiting for a checkpoint to end. Usually it is a fiftieth
+    /// of the wait.
     const POLL_INTERVAL_MIN: Duration = Duration::from_millis(2);
 
-    /// How long the counters are waited for with which the measured part begins. A
-    /// server that takes longer stands still, which is to be measured as well: the
-    /// counters before do, since it counts nothing.
+    /// How long to wait for the counters at the start of the measured part. A server that
+    /// takes longer is stalled, and stalls are measured too. The previous counters serve then,
+    /// since a stalled server counts nothing.
     const BEGIN_PATIENCE: Duration = Duration::from_millis(500);
 
-    /// Before the workers are let go, from when on time counts: what they do is to be
-    /// between two readings of the counters.
+    /// Reads the first counters. Made before the workers start, so that all their work falls
+    /// between two readings.
     pub(crate) fn new<'scope>(
         scope: &'scope Scope<'scope, '_>,
         database: &'scope dyn Running,
@@ -172,7 +171,7 @@ impl<'a> Sampler<'a> {
         })
     }
 
-    /// Watches the warm-up to its end; whether that is the end of a checkpoint.
+    /// Watches the warm-up to its end. Returns whether it ended with a checkpoint.
     fn watch_warm_up(&mut self, signals: &Signals<'_>) -> bool {
         let (start, initial) = self.last;
         let frames = self.settings.frames;
@@ -208,8 +207,8 @@ impl<'a> Sampler<'a> {
         self.shared.measuring.get_or_init(|| begin);
     }
 
-    /// The measurement, when the last sample has ended: with this backlog, and at the end of
-    /// a checkpoint or not.
+    /// Sums up the run after its last sample, which ended with this backlog, and with a
+    /// checkpoint or not.
     fn sum_up_run(
         mut self,
         warm_up: WarmUpTotals,
@@ -285,8 +284,8 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Where the measured time has few checkpoints, waits for the end of one; whether it
-    /// came.
+    /// Waits for the end of a checkpoint where the measured time has few. Returns whether one
+    /// ended.
     fn await_checkpoint(&mut self, signals: &Signals<'_>) -> bool {
         let planned = self.settings.length.measured_time();
         let Some(longest) = planned.and_then(|planned| self.checkpoints.wait(planned)) else {
@@ -306,7 +305,7 @@ impl<'a> Sampler<'a> {
         self.checkpoints.last() != before
     }
 
-    /// What has to be done now.
+    /// Takes over outcomes and ends the tick, batch or second that is over.
     fn poll(&mut self, now: Instant, counters: Counters, at_checkpoint: bool) {
         self.drain();
         if self.is_batch_due(now, at_checkpoint) {
@@ -314,7 +313,10 @@ impl<'a> Sampler<'a> {
             // Figures cannot begin where the counters are older: later, then.
             if reading.is_fresh {
                 let backlog = self.backlog(now);
-                self.begin_batch(now, reading.counters, backlog, at_checkpoint);
+                let batch = self.batch(now, reading.counters, backlog, at_checkpoint);
+                if let Some(measured) = &mut self.measured {
+                    measured.begin_batch(batch);
+                }
                 self.observer.edge();
             }
         } else if let Some(measured) = &mut self.measured
@@ -329,7 +331,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Whether another part of a ramp has begun than that of the second under way.
+    /// Whether a ramp has reached another part since the current second began.
     fn is_part_over(&self, now: Instant) -> bool {
         let (Load::Ramp(ramp), Some(measured)) = (self.settings.load, &self.measured) else {
             return false;
@@ -338,8 +340,8 @@ impl<'a> Sampler<'a> {
         part(now) != part(self.last.0)
     }
 
-    /// Where there are few checkpoints, batches begin at the end of one, so
-    /// that the figures do.
+    /// Whether the next batch should begin. With few checkpoints batches begin at the end of
+    /// one, and so do the figures.
     fn is_batch_due(&self, now: Instant, at_checkpoint: bool) -> bool {
         let planned = self.settings.length.measured_time();
         let (Some(measured), Some(planned)) = (&self.measured, planned) else {
@@ -368,19 +370,6 @@ impl<'a> Sampler<'a> {
             backlog,
             at_checkpoint,
             counts: Counts::new(self.settings.workload.transactions()),
-        }
-    }
-
-    fn begin_batch(
-        &mut self,
-        now: Instant,
-        counters: Counters,
-        backlog: Option<(u64, u64)>,
-        at_checkpoint: bool,
-    ) {
-        let batch = self.batch(now, counters, backlog, at_checkpoint);
-        if let Some(measured) = &mut self.measured {
-            measured.begin_batch(batch);
         }
     }
 
@@ -446,8 +435,8 @@ impl<'a> Sampler<'a> {
         now
     }
 
-    /// What is due and not begun, and all that was due so far, when
-    /// [`Self::take_over`] was called last: at `now`.
+    /// Transactions due but not begun, and all due so far, as of the last [`Self::take_over`],
+    /// at `now`.
     fn backlog(&mut self, now: Instant) -> Option<(u64, u64)> {
         match &mut self.queue {
             Queue::None => None,

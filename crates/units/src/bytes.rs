@@ -67,12 +67,12 @@ impl ByteCount {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The product, or the largest amount when it does not fit.
+    /// The difference, or zero when `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The product, or the largest number of bytes that there can be.
+    /// The product, or the largest amount when it does not fit.
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
@@ -185,49 +185,60 @@ impl PageSize {
             "is not a power of two from 512 to 65536 bytes",
         )
     }
-
-    /// The size in bytes.
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-
-    /// The size as an amount of bytes.
-    pub const fn bytes(self) -> ByteCount {
-        ByteCount::new(self.0 as u64)
-    }
 }
 
-impl fmt::Display for PageSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bytes().fmt(f)
-    }
+/// What all checked sizes in bytes have: their value, and their text, which reads and prints
+/// as a [`ByteCount`].
+macro_rules! checked_size {
+    ($size:ident) => {
+        impl $size {
+            /// The size in bytes.
+            pub const fn get(self) -> u32 {
+                self.0
+            }
+
+            /// The size as an amount of bytes.
+            pub const fn bytes(self) -> ByteCount {
+                ByteCount::new(self.0 as u64)
+            }
+        }
+
+        impl fmt::Display for $size {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.bytes().fmt(f)
+            }
+        }
+
+        impl TryFrom<u32> for $size {
+            type Error = ParseSizeError;
+
+            fn try_from(bytes: u32) -> Result<Self, Self::Error> {
+                Self::new(bytes)
+            }
+        }
+
+        impl From<$size> for u32 {
+            fn from(size: $size) -> Self {
+                size.0
+            }
+        }
+
+        impl FromStr for $size {
+            type Err = ParseSizeError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let bytes: ByteCount = text.parse()?;
+                u32::try_from(bytes.get())
+                    .ok()
+                    .and_then(|bytes| Self::new(bytes).ok())
+                    .ok_or_else(|| Self::refused(text.to_owned()))
+            }
+        }
+    };
 }
+pub(crate) use checked_size;
 
-impl TryFrom<u32> for PageSize {
-    type Error = ParseSizeError;
-
-    fn try_from(bytes: u32) -> Result<Self, Self::Error> {
-        Self::new(bytes)
-    }
-}
-
-impl From<PageSize> for u32 {
-    fn from(size: PageSize) -> Self {
-        size.0
-    }
-}
-
-impl FromStr for PageSize {
-    type Err = ParseSizeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bytes: ByteCount = text.parse()?;
-        u32::try_from(bytes.get())
-            .ok()
-            .and_then(|bytes| Self::new(bytes).ok())
-            .ok_or_else(|| Self::refused(text.to_owned()))
-    }
-}
+checked_size!(PageSize);
 
 #[cfg(test)]
 mod tests {

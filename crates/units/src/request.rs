@@ -1,10 +1,10 @@
-//! How storage is asked: the size of one request and how many are in flight.
+//! Requests to storage: the size of one, and how many are in flight.
 
 use std::{fmt, num::NonZeroU16, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ByteCount, PageSize, ParseSizeError};
+use crate::{ByteCount, PageSize, ParseSizeError, bytes::checked_size};
 
 /// The bytes of one I/O request: a multiple of 512 B up to 16 MiB. (fio calls
 /// this the block size.)
@@ -34,53 +34,13 @@ impl RequestSize {
             "is not a multiple of 512 up to 16 MiB",
         )
     }
-
-    /// The size in bytes.
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-
-    /// The size as an amount of bytes.
-    pub const fn bytes(self) -> ByteCount {
-        ByteCount::new(self.0 as u64)
-    }
 }
 
-impl fmt::Display for RequestSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bytes().fmt(f)
-    }
-}
-
-impl TryFrom<u32> for RequestSize {
-    type Error = ParseSizeError;
-
-    fn try_from(bytes: u32) -> Result<Self, Self::Error> {
-        Self::new(bytes)
-    }
-}
-
-impl From<RequestSize> for u32 {
-    fn from(size: RequestSize) -> Self {
-        size.0
-    }
-}
+checked_size!(RequestSize);
 
 impl From<PageSize> for RequestSize {
     fn from(size: PageSize) -> Self {
         Self(size.get())
-    }
-}
-
-impl FromStr for RequestSize {
-    type Err = ParseSizeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bytes: ByteCount = text.parse()?;
-        u32::try_from(bytes.get())
-            .ok()
-            .and_then(|bytes| Self::new(bytes).ok())
-            .ok_or_else(|| Self::refused(text.to_owned()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Asking a database and reading what it answers, without trusting it: a row
-//! too few or a NULL too many is an error of the run, not a panic.
+//! Transactions and statements on a connection whose answers are checked: a missing row or an
+//! unexpected NULL is an error of the run, not a panic.
 
 use std::{error::Error as StdError, ops::RangeInclusive};
 
@@ -141,6 +141,11 @@ impl<'c> Prepared<'c> {
                 let (wanted, found) = (1, 0);
                 self.failed(statement, UnexpectedAnswer::Rows { wanted, found })
             })
+    }
+
+    /// Runs a query that answers one row with one whole number.
+    pub(crate) fn count(&mut self, statement: StatementId) -> Result<i64> {
+        self.one(statement, &[], |row| integer(row, 0))
     }
 
     /// Runs a query of any number of rows, which must all be readable;

@@ -1,5 +1,5 @@
-//! In which shares a workload's kinds of transactions are drawn, and a deck of cards that has
-//! these shares exactly.
+//! Mixes: the shares of a workload's kinds of transactions, and a deck of cards with exactly
+//! these shares.
 
 use std::fmt;
 
@@ -112,9 +112,15 @@ impl Mix {
         f64::from(self.weights[kind]) / f64::from(self.sum())
     }
 
-    /// The kind that `point`, below [`Self::sum`], falls on: for drawing
-    /// independently.
-    pub fn kind_at(&self, mut point: u32) -> usize {
+    /// A kind, drawn independently of those before.
+    #[inline]
+    pub(crate) fn draw(&self, draws: &mut Draws) -> usize {
+        let point = draws.uniform(0, i64::from(self.sum()) - 1);
+        self.kind_at(point as u32)
+    }
+
+    /// The kind that `point`, below [`Self::sum`], falls on.
+    fn kind_at(&self, mut point: u32) -> usize {
         for (kind, weight) in self.weights.iter().enumerate() {
             if point < *weight {
                 return kind;

@@ -27,7 +27,7 @@ const TEXT_BUFFER: usize = 504;
 #[derive(Debug)]
 pub(crate) struct Draws {
     generator: Pcg64Mcg,
-    /// Where texts are put together: kept, so that it is not cleared for each.
+    /// Buffer of texts, kept so that it is not cleared for each.
     text: [u8; TEXT_BUFFER],
 }
 
@@ -115,6 +115,16 @@ impl Draws {
         }
         // The check runs over whole words and is cheap beside the drawing.
         str::from_utf8(&self.text[..length]).expect("the characters are ASCII")
+    }
+}
+
+/// Fills `values` with distinct draws: a value that is there already is drawn again.
+pub(crate) fn fill_distinct<T: Copy + PartialEq>(values: &mut [T], mut draw: impl FnMut() -> T) {
+    for found in 0..values.len() {
+        values[found] = draw();
+        while values[..found].contains(&values[found]) {
+            values[found] = draw();
+        }
     }
 }
 

@@ -59,8 +59,8 @@ pub struct TableAccess {
     pub table: &'static str,
     /// What it does with rows.
     pub verb: Verb,
-    /// How it gets at them: several where an index leads to rows, or where it
-    /// reads the table more than once.
+    /// How it reaches them: several where an index leads to rows, or where it reads the table
+    /// more than once.
     pub paths: &'static [Path],
     /// The columns whose values it uses.
     pub reads: &'static [&'static str],
@@ -81,7 +81,7 @@ pub enum Verb {
     Delete,
 }
 
-/// How a statement gets at the rows of a table.
+/// How a statement reaches the rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// By the table's key; where it has none, in the order in which rows came.
@@ -118,7 +118,7 @@ macro_rules! statements {
         $(#[$about:meta])*
         $group:ident {$(
             $(#[$doc:meta])*
-            $name:ident: $parameters:tt $(-> [$($result:tt)*])? = $sql:literal
+            $name:ident: $parameters:tt $(-> [$($result:tt)*])? = $sql:tt
             $(
                 $verb:ident $table:ident $(by [$($path:ident),+])?
                 $(of [$($read:ident),*])? $(sets [$($write:ident),*])?

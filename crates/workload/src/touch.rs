@@ -1,5 +1,4 @@
-//! The rows that transactions touch, for whoever predicts what a database would do
-//! with them.
+//! The rows that transactions touch: the input of predictions.
 //!
 //! A client runs its transactions on a [`TouchTracer`], as it would on a database: the
 //! same statements in the same order, with the same inputs from the same seed. No rows
@@ -8,9 +7,9 @@
 //! that each statement hits. All else of a [`Touch`] follows from the statement's tables.
 
 use crate::{
-    Result,
     connection::{
-        Access, Connection, Path, Row, RowVisitor, Statement, StatementId, TableAccess, Value, Verb,
+        Access, Connection, Path, Result, Row, RowVisitor, Statement, StatementId, TableAccess,
+        Value, Verb,
     },
     schema::{ColumnKind, Table, TableId},
 };
@@ -71,7 +70,7 @@ pub enum Action {
     },
     /// They are new.
     Insert,
-    /// They go.
+    /// They are removed.
     Delete,
 }
 
@@ -146,7 +145,7 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Whether rows are not only read.
+    /// Whether it changes rows.
     pub fn is_change(&self) -> bool {
         self.action != Action::Read
     }
@@ -177,6 +176,39 @@ pub(crate) trait RowModel: Send {
     fn end(&mut self, _is_committed: bool) {}
 }
 
+/// What a statement declares that is not among its workload's tables.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeclarationError {
+    /// No table has this name.
+    #[error("there is no table {0}")]
+    Table(&'static str),
+    /// The table has no index of this name.
+    #[error("{0} has no index {1}")]
+    Index(&'static str, &'static str),
+    /// The table has no column of this name.
+    #[error("{0} has no column {1}")]
+    Column(&'static str, &'static str),
+}
+
+/// Checks that a workload has the tables, indexes and columns that a statement declares.
+///
+/// # Errors
+/// [`DeclarationError`] of the first that it does not have.
+pub fn check_declaration(statement: &Statement, tables: &[Table]) -> Result<(), DeclarationError> {
+    resolve(statement, tables).map(drop)
+}
+
+fn resolve(
+    statement: &Statement,
+    tables: &[Table],
+) -> Result<Vec<ResolvedAccess>, DeclarationError> {
+    let accesses = statement.tables.iter();
+    accesses
+        .map(|access| ResolvedAccess::new(access, tables))
+        .collect()
+}
+
 /// A [`TableAccess`] by positions in the workload's tables.
 #[derive(Debug)]
 struct ResolvedAccess {
@@ -189,30 +221,30 @@ struct ResolvedAccess {
 }
 
 impl ResolvedAccess {
-    /// # Panics
-    /// When there is no such table, index or column: a bug in the workload.
-    fn new(access: &TableAccess, tables: &[Table]) -> Self {
-        let position = tables.iter().position(|table| table.name == access.table);
-        let position = position.unwrap_or_else(|| panic!("there is no table {}", access.table));
+    fn new(access: &TableAccess, tables: &[Table]) -> Result<Self, DeclarationError> {
+        let table = access.table;
+        let position = tables.iter().position(|own| own.name == table);
+        let position = position.ok_or(DeclarationError::Table(table))?;
         let Table {
             columns, indexes, ..
         } = &tables[position];
-        let by = |path: &Path| match path {
-            Path::Key => AccessPath::Key,
-            Path::Entry => AccessPath::Entry,
-            Path::Index(name) => {
-                let index = indexes.iter().position(|index| index.name == *name);
-                AccessPath::Index(index.unwrap_or_else(|| panic!("there is no index {name}")))
-            }
+        let path = |path: &Path| match *path {
+            Path::Key => Ok(AccessPath::Key),
+            Path::Entry => Ok(AccessPath::Entry),
+            Path::Index(index) => indexes
+                .iter()
+                .position(|own| own.name == index)
+                .map(AccessPath::Index)
+                .ok_or(DeclarationError::Index(table, index)),
         };
         let named = match access.verb {
             Verb::Update | Verb::Insert => access.writes,
             Verb::Read | Verb::Delete => access.reads,
         };
-        let at = |name: &&str| {
-            let column = columns.iter().position(|column| column.name == *name);
-            column.unwrap_or_else(|| panic!("{} has no column {name}", access.table))
-        };
+        let named = named.iter().map(|&column| {
+            let position = columns.iter().position(|own| own.name == column);
+            position.ok_or(DeclarationError::Column(table, column))
+        });
         let changes = |indexed: &[&str]| match access.verb {
             Verb::Read => false,
             Verb::Insert | Verb::Delete => true,
@@ -220,18 +252,18 @@ impl ResolvedAccess {
         };
         let changed = indexes.iter().enumerate();
         let changed = changed.filter(|(_, index)| changes(index.columns));
-        Self {
+        Ok(Self {
             table: TableId(position),
-            paths: access.paths.iter().map(by).collect(),
+            paths: access.paths.iter().map(path).collect::<Result<_, _>>()?,
             action: match access.verb {
                 Verb::Read => Action::Read,
                 Verb::Update => Action::Update { grows: 0 },
                 Verb::Insert => Action::Insert,
                 Verb::Delete => Action::Delete,
             },
-            columns: Columns::at(named.iter().map(at)),
+            columns: Columns::at(named.collect::<Result<Vec<_>, _>>()?),
             indexes: changed.map(|(index, _)| AccessPath::Index(index)).collect(),
-        }
+        })
     }
 }
 
@@ -253,7 +285,7 @@ impl Hits<'_, '_> {
         access: &ResolvedAccess,
         by: AccessPath,
         first: Place,
-        rows: u32,
+        rows: u64,
         action: Action,
     ) {
         let mut own = self.touches[self.before..].iter().rev();
@@ -262,7 +294,7 @@ impl Hits<'_, '_> {
             table: access.table,
             by,
             first,
-            rows,
+            rows: u32::try_from(rows).unwrap_or(u32::MAX),
             cursor: match was_there {
                 true => Cursor::Seeks,
                 false => Cursor::New,
@@ -278,13 +310,13 @@ impl Hits<'_, '_> {
     }
 
     /// Rows of the statement's first table, by its first path.
-    pub(crate) fn rows(&mut self, first: Place, rows: u32) {
+    pub(crate) fn rows(&mut self, first: Place, rows: u64) {
         let access = &self.tables[0];
         self.push(access, access.paths[0], first, rows, access.action);
     }
 
     /// Rows of its first table behind those of the last such call.
-    pub(crate) fn next_rows(&mut self, first: Place, rows: u32) {
+    pub(crate) fn next_rows(&mut self, first: Place, rows: u64) {
         self.rows(first, rows);
         if let Some(Touch { cursor, .. }) = self.touches.last_mut()
             && *cursor == Cursor::Seeks
@@ -305,7 +337,7 @@ impl Hits<'_, '_> {
     }
 
     /// Rows of its first table whose values it replaces with such as take more bytes.
-    pub(crate) fn grow(&mut self, first: Place, rows: u32, grows: u16) {
+    pub(crate) fn grow(&mut self, first: Place, rows: u64, grows: u16) {
         let access = &self.tables[0];
         let action = Action::Update { grows };
         self.push(access, access.paths[0], first, rows, action);
@@ -321,7 +353,7 @@ impl Hits<'_, '_> {
     ///
     /// # Panics
     /// When the statement declares no such path: a bug in the workload.
-    pub(crate) fn read(&mut self, table: usize, by: AccessPath, first: Place, rows: u32) {
+    pub(crate) fn read(&mut self, table: usize, by: AccessPath, first: Place, rows: u64) {
         let mut tables = self.tables.iter();
         let access = tables.find(|access| access.table.0 == table && access.paths.contains(&by));
         let access = access.unwrap_or_else(|| panic!("{by:?} is no path of {:?}", self.statement));
@@ -380,55 +412,60 @@ impl Hits<'_, '_> {
     }
 
     /// So many rows of the answer, of the smallest values. Returns how many.
-    pub(crate) fn answers(&mut self, rows: u32) -> u64 {
+    pub(crate) fn answers(&mut self, rows: u64) -> u64 {
         (0..rows).map(|_| self.answer(&[])).sum()
     }
 }
 
-/// A connection to no database. See the module.
+/// A connection to no database, which records the rows that statements would touch. See the
+/// module.
 pub struct TouchTracer {
     model: Box<dyn RowModel>,
-    known: &'static [Statement],
+    statements: &'static [Statement],
     /// By statement.
     tables: Vec<Vec<ResolvedAccess>>,
     touches: Vec<Touch>,
     /// Whether a transaction is open, and whether none of its rows was touched yet.
     is_open: bool,
     begins: bool,
-    statements: u32,
+    statements_run: u32,
     changed_bytes: u64,
 }
 
 impl TouchTracer {
-    /// What a workload's statements, `known`, touch of its tables, from its initial rows
-    /// on.
+    /// A tracer of a workload's `statements` on its `tables`, from the initial rows on.
+    ///
+    /// # Panics
+    /// When a statement declares what [`check_declaration`] refuses: a bug in the workload,
+    /// for which the tests look.
     pub(crate) fn new(
         model: impl RowModel + 'static,
-        known: &'static [Statement],
+        statements: &'static [Statement],
         tables: &[Table],
     ) -> Self {
-        let resolved = |access| ResolvedAccess::new(access, tables);
-        let of = |statement: &Statement| statement.tables.iter().map(resolved).collect();
+        let resolved = |statement: &Statement| {
+            resolve(statement, tables).unwrap_or_else(|error| panic!("{}: {error}", statement.sql))
+        };
         Self {
             model: Box::new(model),
-            known,
-            tables: known.iter().map(of).collect(),
+            statements,
+            tables: statements.iter().map(resolved).collect(),
             touches: Vec::new(),
             is_open: false,
             begins: false,
-            statements: 0,
+            statements_run: 0,
             changed_bytes: 0,
         }
     }
 
-    /// What was touched since [`Self::forget`], in its order.
+    /// Touches since [`Self::forget`], in order.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
     }
 
     /// How many statements were run since [`Self::forget`].
     pub fn statements(&self) -> u32 {
-        self.statements
+        self.statements_run
     }
 
     /// Bytes of the values that were set or inserted since [`Self::forget`].
@@ -439,7 +476,7 @@ impl TouchTracer {
     /// Forgets what was touched.
     pub fn forget(&mut self) {
         self.touches.clear();
-        self.statements = 0;
+        self.statements_run = 0;
         self.changed_bytes = 0;
     }
 }
@@ -478,14 +515,14 @@ impl Connection for TouchTracer {
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64> {
-        self.statements += 1;
+        self.statements_run += 1;
         self.begins |= !self.is_open;
-        let known = &self.known[statement.0];
-        let changed = &parameters[..known.changed_parameters];
+        let called = &self.statements[statement.0];
+        let changed = &parameters[..called.changed_parameters];
         let changed = changed.iter().map(Value::byte_length).sum::<u64>();
         self.changed_bytes += changed;
         let mut hits = Hits {
-            statement: known,
+            statement: called,
             tables: &self.tables[statement.0],
             changed: u32::try_from(changed).unwrap_or(u32::MAX),
             before: self.touches.len(),
@@ -527,6 +564,41 @@ pub(crate) fn integers<const COUNT: usize>(parameters: &[Value<'_>]) -> [i64; CO
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn declarations_of_what_is_not_there_are_refused() {
+        let tables = crate::schema::tables! {
+            item(8) key [id] index item_by_name [name] {
+                id: ColumnKind::Integer,
+                name: ColumnKind::Char(8),
+            }
+        };
+        let refused = |access: &TableAccess| ResolvedAccess::new(access, &tables).err();
+        const ACCESS: TableAccess = TableAccess {
+            table: "item",
+            verb: Verb::Read,
+            paths: &[Path::Index("item_by_name"), Path::Entry],
+            reads: &["name"],
+            writes: &[],
+        };
+        assert_eq!(refused(&ACCESS), None);
+        let wrong = |refused: Option<DeclarationError>| refused.unwrap().to_string();
+        let items = TableAccess {
+            table: "items",
+            ..ACCESS
+        };
+        assert_eq!(wrong(refused(&items)), "there is no table items");
+        let by_id = TableAccess {
+            paths: &[Path::Index("item_by_id")],
+            ..ACCESS
+        };
+        assert_eq!(wrong(refused(&by_id)), "item has no index item_by_id");
+        let title = TableAccess {
+            reads: &["title"],
+            ..ACCESS
+        };
+        assert_eq!(wrong(refused(&title)), "item has no column title");
+    }
 
     #[test]
     fn columns_span_from_the_first_to_the_last() {

@@ -5,6 +5,7 @@ use octavo_workload::{
     Registry, Workload,
     connection::{Path, Statement, TableAccess, Verb},
     schema::Table,
+    touch::check_declaration,
 };
 
 fn each_statement(mut check: impl FnMut(&Statement, &dyn Workload)) {
@@ -97,6 +98,14 @@ fn tables_and_columns_are_those_that_the_sql_names() {
             assert_eq!(sorted(writes), wanted_writes, "{sql}");
         }
         assert_eq!(found, tables.len(), "{sql}");
+    });
+}
+
+#[test]
+fn declared_tables_indexes_and_columns_are_those_of_the_workload() {
+    each_statement(|statement, workload| {
+        let declared = check_declaration(statement, workload.tables());
+        assert_eq!(declared, Ok(()), "{}", statement.sql);
     });
 }
 

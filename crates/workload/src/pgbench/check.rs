@@ -56,7 +56,7 @@ pub(super) fn check(
         account_table.wanted_keys += part.wanted_keys;
         differences.expect_none(&mut accounts);
     }
-    account_table.rows = connection.one(COUNT_ACCOUNTS, &[], |row| integer(row, 0))?;
+    account_table.rows = connection.count(COUNT_ACCOUNTS)?;
 
     let mut sums = Condition::new("tellers = branches");
     sums.expect(teller_table.sum == branch_table.sum, || {

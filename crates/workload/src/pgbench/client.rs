@@ -77,8 +77,7 @@ impl PgbenchClient {
 impl Client for PgbenchClient {
     fn draw(&mut self) -> usize {
         self.clock += TICK;
-        let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
-        let script = Script::ALL[self.mix.kind_at(point as u32)];
+        let script = Script::ALL[self.mix.draw(&mut self.draws)];
         self.is_counted = false;
         self.drawn = Some((script, self.draw_change(script)));
         script as usize

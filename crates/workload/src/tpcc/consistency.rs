@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Condition, Connection, Result,
     answer::{Prepared, integer, or_null, text, timestamp},
-    connection::{StatementId, Value},
+    connection::Value,
     money::{Money, cents},
 };
 
@@ -138,7 +138,7 @@ fn check_stock_and_rows(
             format!("warehouse {w}: sum(S_YTD) is {ytd}, but {supplied} were ordered of it")
         });
     }
-    let mut count = |statement: StatementId| connection.one(statement, &[], |row| integer(row, 0));
+    let mut count = |statement| connection.count(statement);
     for (table, rows, loaded) in [
         ("item", count(sql::COUNT_ITEMS)?, ITEMS),
         ("warehouse", count(sql::COUNT_WAREHOUSES)?, warehouses),

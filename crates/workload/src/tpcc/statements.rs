@@ -25,7 +25,32 @@ const FRACTION: ColumnKind = ColumnKind::Decimal {
     scale: super::schema::FRACTION,
 };
 
-statements! {
+/// [`statements`], and a group that reads a row of STOCK with the text of one district: 1
+/// to 10, in this order.
+macro_rules! statements_with_stock_of_districts {
+    ([$($name:ident $text:ident),*] $($groups:tt)*) => {
+        statements! {
+            $($groups)*
+            /// Stock with the text of one district (clause 2.4.2.2).
+            Stock {$(
+                $name: [I, I] -> [I, Varchar(50), Char(24)] = (concat!(
+                    "SELECT s_quantity, s_data, ",
+                    stringify!($text),
+                    " FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
+                ))
+                    reads stock of [s_quantity, s_data, $text, s_w_id, s_i_id];
+            )*}
+        }
+        const STOCK_BY_DISTRICT: [StatementId; 10] = [$($name),*];
+    };
+}
+
+statements_with_stock_of_districts! {
+    [
+        STOCK_01 s_dist_01, STOCK_02 s_dist_02, STOCK_03 s_dist_03, STOCK_04 s_dist_04,
+        STOCK_05 s_dist_05, STOCK_06 s_dist_06, STOCK_07 s_dist_07, STOCK_08 s_dist_08,
+        STOCK_09 s_dist_09, STOCK_10 s_dist_10
+    ]
     /// New-Order (clause 2.4.2.2).
     NewOrder {
         WAREHOUSE_TAX: [I] -> [FRACTION] = "SELECT w_tax FROM warehouse WHERE w_id = ?1"
@@ -60,36 +85,6 @@ statements! {
              s_remote_cnt = s_remote_cnt + ?4 WHERE s_w_id = ?5 AND s_i_id = ?6"
             updates stock of [s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_w_id, s_i_id] sets
                 [s_quantity, s_ytd, s_order_cnt, s_remote_cnt];
-        STOCK_01: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_01 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_01, s_w_id, s_i_id];
-        STOCK_02: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_02 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_02, s_w_id, s_i_id];
-        STOCK_03: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_03 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_03, s_w_id, s_i_id];
-        STOCK_04: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_04 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_04, s_w_id, s_i_id];
-        STOCK_05: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_05 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_05, s_w_id, s_i_id];
-        STOCK_06: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_06 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_06, s_w_id, s_i_id];
-        STOCK_07: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_07 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_07, s_w_id, s_i_id];
-        STOCK_08: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_08 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_08, s_w_id, s_i_id];
-        STOCK_09: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_09 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_09, s_w_id, s_i_id];
-        STOCK_10: [I, I] -> [I, Varchar(50), Char(24)] =
-            "SELECT s_quantity, s_data, s_dist_10 FROM stock WHERE s_w_id = ?1 AND s_i_id = ?2"
-            reads stock of [s_quantity, s_data, s_dist_10, s_w_id, s_i_id];
         INSERT_ORDER_LINE: [I, I, I, I, I, I, I, MONEY, Char(24)] =
             "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, \
              ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
@@ -251,11 +246,7 @@ statements! {
 
 /// Reads a stock row with the S_DIST text of `district`, 1 to 10.
 pub(super) fn stock_for(district: i64) -> StatementId {
-    const BY_DISTRICT: [StatementId; 10] = [
-        STOCK_01, STOCK_02, STOCK_03, STOCK_04, STOCK_05, STOCK_06, STOCK_07, STOCK_08, STOCK_09,
-        STOCK_10,
-    ];
-    BY_DISTRICT[district as usize - 1]
+    STOCK_BY_DISTRICT[district as usize - 1]
 }
 
 #[cfg(test)]

@@ -33,14 +33,14 @@ const RECENT: usize = 20;
 /// Initial orders of a district that wait to be delivered.
 const WAITING: u64 = (CUSTOMERS + 1 - FIRST_UNDELIVERED) as u64;
 
-/// Rounds in which halves of a number are mixed with each other, and the bits of a half:
-/// twice as many number [`CUSTOMERS`] at least.
+/// Rounds that mix the two halves of a number, and the bits of a half: two halves cover at
+/// least [`CUSTOMERS`] numbers.
 const ROUNDS: u64 = 4;
 const HALF_BITS: u32 = 6;
 
-/// What the bytes of a delivered line's date take beyond NULL, which takes none.
+/// Bytes that a line grows by when its delivery date is set; NULL takes none.
 const DATE_BYTES: u16 = 8;
-/// Likewise a carrier's number, 1 to 10.
+/// Bytes that an order grows by when its carrier is set, 1 to 10.
 const CARRIER_BYTES: u16 = 1;
 
 #[derive(Debug)]
@@ -151,8 +151,8 @@ impl TouchedRows {
         })
     }
 
-    /// A number from 1 to [`CUSTOMERS`] for another one, by rounds that can be turned
-    /// around (a Feistel network), again until it is one of these.
+    /// Maps a number from 1 to [`CUSTOMERS`] to another, by invertible rounds (a Feistel
+    /// network) that repeat until the result is in the range.
     fn shuffled(&self, number: i64, rounds: impl Fn([u64; 2]) -> [u64; 2]) -> i64 {
         let mut found = number as u64 - 1;
         loop {
@@ -191,16 +191,16 @@ impl TouchedRows {
     }
 
     /// The first line of an order, and how many it has.
-    fn lines(&self, run: usize, order: i64) -> (Place, u32) {
+    fn lines(&self, run: usize, order: i64) -> (Place, u64) {
         let lines = LINES * CUSTOMERS as u64;
         match self.later(run, order) {
             Some(order) => (
                 grown(run as u64, lines, lines + order.first_line),
-                order.lines,
+                order.lines.into(),
             ),
             None => (
                 Place::initial(run as u64 * lines + (order as u64 - 1) * LINES),
-                5 + (self.drawn(run, order, 1) % 11) as u32,
+                5 + self.drawn(run, order, 1) % 11,
             ),
         }
     }
@@ -214,7 +214,7 @@ impl TouchedRows {
         let order = CUSTOMERS - (index - recent.len()) as i64;
         let (_, lines) = self.lines(run, order);
         let item = |line| (self.drawn(run, order, 2 + line) % ITEMS as u64) as i64 + 1;
-        (0..i64::from(lines)).map(item).collect()
+        (0..lines.cast_signed()).map(item).collect()
     }
 }
 
@@ -283,16 +283,6 @@ impl TouchedRows {
             }
             NewOrder::ITEM_PRICE => hits.row(Place::initial(p[0] as u64 - 1)),
             NewOrder::TAKE_STOCK => hits.row(stock(p[4], p[5])),
-            NewOrder::STOCK_01
-            | NewOrder::STOCK_02
-            | NewOrder::STOCK_03
-            | NewOrder::STOCK_04
-            | NewOrder::STOCK_05
-            | NewOrder::STOCK_06
-            | NewOrder::STOCK_07
-            | NewOrder::STOCK_08
-            | NewOrder::STOCK_09
-            | NewOrder::STOCK_10 => hits.row(stock(p[0], p[1])),
             NewOrder::INSERT_ORDER_LINE => {
                 let Some(new) = &mut self.new else {
                     return 1;
@@ -330,7 +320,7 @@ impl TouchedRows {
                     bearers,
                 } = known.copied().unwrap_or_default();
                 let first = Place::initial(run as u64 * CUSTOMERS as u64 + first);
-                hits.rows(first, bearers as u32);
+                hits.rows(first, bearers);
                 // One of the first thousand, and some of the others.
                 let own = (self.drawn(run, number, 4) % bearers.max(1)) as i64;
                 for index in 0..bearers as i64 {
@@ -412,7 +402,7 @@ impl TouchedRows {
             Delivery::DELIVER_LINES => {
                 let (first, rows) = self.lines(run_of(p[1], p[2]), p[3]);
                 hits.grow(first, rows, DATE_BYTES);
-                rows.into()
+                rows
             }
             Delivery::ORDER_AMOUNT => {
                 let (first, rows) = self.lines(run_of(p[0], p[1]), p[2]);
@@ -460,6 +450,7 @@ impl RowModel for TouchedRows {
             StatementName::OrderStatus(statement) => self.order_status(statement, p, hits),
             StatementName::Delivery(statement) => self.delivery(statement, p, hits),
             StatementName::StockLevel(statement) => self.stock_level(statement, p, hits),
+            StatementName::Stock(_) => hits.row(stock(p[0], p[1])),
             StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         }
     }

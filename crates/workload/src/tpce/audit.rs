@@ -1,4 +1,4 @@
-//! What customers really asked for, counted at the first try.
+//! Audit of what customers asked for, counted at the first attempt.
 
 use super::{
     customers::place_share,
@@ -19,6 +19,9 @@ use crate::{
 
 /// Ranges of customers by how often they are chosen, and of securities.
 const RANGES: usize = 20;
+
+/// A property of inputs: its name, its count, and the share that the specification wants.
+type Property = (&'static str, u64, f64);
 
 /// Counts of one client.
 #[derive(Debug, Default)]
@@ -160,7 +163,7 @@ impl Counts {
     /// How often transactions had each property that inputs draw.
     fn input_lines(&self) -> Vec<AuditLine> {
         let [by_industry, by_list, by_account] = self.watches;
-        let properties: [(Kind, &str, &[(&str, u64, f64)]); 6] = [
+        let properties: [(Kind, &str, &[Property]); 6] = [
             (
                 Kind::CustomerPosition,
                 "Customer-Positions",

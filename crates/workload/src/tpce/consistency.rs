@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Condition, Connection, Result,
     answer::{Prepared, integer, or_null, text},
-    connection::{Row, StatementId, Value},
+    connection::{Row, Value},
     money::{Money, cents},
 };
 
@@ -44,17 +44,13 @@ fn rows(connection: &mut Prepared<'_>, scale: &Scale) -> Result<Condition> {
         (sql::COUNT_NEWS, "news_item", 2 * COMPANIES),
         (sql::COUNT_WATCH_LISTS, "watch_list", LOAD_UNIT),
     ] {
-        let found = count(connection, statement)?;
+        let found = connection.count(statement)?;
         let wanted = wanted * units;
         condition.expect(found == wanted, || {
             format!("{name} has {found} rows instead of {wanted}")
         });
     }
     Ok(condition)
-}
-
-fn count(connection: &mut Prepared<'_>, statement: StatementId) -> Result<i64> {
-    connection.one(statement, &[], |row| integer(row, 0))
 }
 
 /// 7.3.1.1 and 7.3.1.2: brokers' trades and commissions are those of the completed trades.
@@ -123,7 +119,7 @@ fn holdings(connection: &mut Prepared<'_>, scale: &Scale) -> Result<Condition> {
     Ok(condition)
 }
 
-/// Beyond the specification: what each trade leaves is there.
+/// Beyond the specification: the rows that each trade leaves are there.
 fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
     let [
         all,
@@ -146,13 +142,13 @@ fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
     expect(
         "settlements",
         "settlements of completed trades",
-        count(connection, sql::COUNT_SETTLEMENTS)?,
+        connection.count(sql::COUNT_SETTLEMENTS)?,
         completed,
     );
     expect(
         "requests",
         "requests of pending trades",
-        count(connection, sql::COUNT_REQUESTS)?,
+        connection.count(sql::COUNT_REQUESTS)?,
         pending,
     );
     expect(
@@ -220,7 +216,7 @@ fn trades(connection: &mut Prepared<'_>) -> Result<Vec<Condition>> {
     Ok(conditions)
 }
 
-/// The first columns of a row, whole numbers all.
+/// The first columns of a row, all whole numbers.
 fn integers<const COUNT: usize>(row: &dyn Row) -> Option<[i64; COUNT]> {
     let mut found = [0; COUNT];
     for (column, number) in found.iter_mut().enumerate() {

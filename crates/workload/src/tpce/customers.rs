@@ -8,9 +8,9 @@ use super::{
     keyed_draws::{Attribute, KeyedDraws},
     scaled::{BROKERS, Scale},
 };
-use crate::random::Draws;
+use crate::random::{Draws, fill_distinct};
 
-/// Securities of an account at most.
+/// The most securities that an account trades.
 pub(super) const BASKET_MAX: usize = 18;
 
 /// The load unit of a customer by his ordinal, as it enters the formulas: with what numbers
@@ -65,7 +65,7 @@ pub(super) fn choose_place(draws: &mut Draws) -> i64 {
     (place.ceil() as i64).clamp(0, LOAD_UNIT - 1)
 }
 
-/// Of a place, out of all 1,000: the formula's exact share.
+/// The exact share of choices that fall on a place, of 1,000 places.
 pub(super) fn place_share(place: i64) -> f64 {
     let weight = match place {
         ..200 => (2 * place + 301) as f64 / 500.0,
@@ -144,14 +144,9 @@ impl Basket {
         let (low, high) = basket_sizes(tier(customer), accounts(customer));
         let count = draws.uniform(low, high) as usize;
         let mut securities = [0; BASKET_MAX];
-        let mut found = 0;
-        while found < count {
-            let security = draws.uniform(0, scale.securities() - 1) as u32;
-            if !securities[..found].contains(&security) {
-                securities[found] = security;
-                found += 1;
-            }
-        }
+        fill_distinct(&mut securities[..count], || {
+            draws.uniform(0, scale.securities() - 1) as u32
+        });
         Self {
             securities,
             count: count as u8,

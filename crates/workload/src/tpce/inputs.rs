@@ -13,7 +13,7 @@ use super::{
     statements::BROKERS_MAX,
     trade_kind::{QUANTITIES, TradeKind},
 };
-use crate::random::Draws;
+use crate::random::{Draws, fill_distinct};
 
 /// Trades that a Trade-Lookup or Trade-Update looks at.
 pub(super) const LOOKED_AT: usize = 20;
@@ -60,7 +60,7 @@ pub(super) struct SecurityDetail {
     pub(super) first_day: i64,
 }
 
-/// Which trades are looked at.
+/// Which trades a Trade-Lookup or Trade-Update reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TradeSelection {
     /// Those with these numbers.
@@ -91,7 +91,7 @@ pub(super) struct TradeOrder {
     pub(super) rolls_back: bool,
 }
 
-/// What is maintained.
+/// A task of Data-Maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MaintenanceTask {
     Permission {
@@ -171,14 +171,7 @@ impl Inputs {
         let all = self.scale.brokers();
         let count = self.draws.uniform(20, BROKERS_MAX as i64).min(all) as usize;
         let mut brokers = [0; BROKERS_MAX];
-        let mut found = 0;
-        while found < count {
-            let broker = self.draws.uniform(0, all - 1);
-            if !brokers[..found].contains(&broker) {
-                brokers[found] = broker;
-                found += 1;
-            }
-        }
+        fill_distinct(&mut brokers[..count], || self.draws.uniform(0, all - 1));
         BrokerVolume {
             brokers,
             count,
@@ -268,18 +261,10 @@ impl Inputs {
     fn trades(&mut self) -> TradeSelection {
         let of = trade_numbers(&self.scale);
         let mut trades = [0; LOOKED_AT];
-        let mut found = 0;
-        while found < LOOKED_AT {
-            let mut place = of.draw(&mut self.draws) - 1;
-            if is_thrown_away(place) {
-                place += 1;
-            }
-            let trade = ids::trade(place);
-            if !trades[..found].contains(&trade) {
-                trades[found] = trade;
-                found += 1;
-            }
-        }
+        fill_distinct(&mut trades, || {
+            let place = of.draw(&mut self.draws) - 1;
+            ids::trade(place + i64::from(is_thrown_away(place)))
+        });
         TradeSelection::Trades(trades)
     }
 

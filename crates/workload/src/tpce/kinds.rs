@@ -20,7 +20,7 @@ pub(super) enum Kind {
     DataMaintenance,
 }
 
-/// How many there are.
+/// Number of kinds.
 pub(super) const KINDS: usize = 11;
 
 impl Kind {
@@ -39,7 +39,7 @@ impl Kind {
         Self::DataMaintenance,
     ];
 
-    /// Whether customers begin it; the others follow from orders, or from time.
+    /// Whether customers begin it. The others follow from orders or from time.
     pub(super) fn is_of_customers(self) -> bool {
         !matches!(
             self,
@@ -89,7 +89,7 @@ pub(super) fn has_customers(mix: &Mix) -> bool {
 
 /// A mix with the results and feeds that follow from its orders, whatever weights it gives
 /// them.
-pub(super) fn with_what_follows(mix: &Mix) -> Mix {
+pub(super) fn with_results_and_feeds(mix: &Mix) -> Mix {
     // Weights as large as can be, for shares that are right.
     let mut weights: Vec<u32> = mix.weights().to_vec();
     for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_of_customers()) {
@@ -135,24 +135,24 @@ mod tests {
 
     #[test]
     fn results_and_feeds_follow_from_orders() {
-        let standard = with_what_follows(&Mix::new(&WEIGHTS));
+        let standard = with_results_and_feeds(&Mix::new(&WEIGHTS));
         for (kind, weight) in WEIGHTS.into_iter().enumerate() {
             let wanted = f64::from(weight) / 1000.0;
             assert!((standard.share(kind) - wanted).abs() < 1e-3);
         }
         let mut orders = [0; KINDS];
         orders[Kind::TradeOrder as usize] = 1;
-        let mix = with_what_follows(&Mix::new(&orders));
+        let mix = with_results_and_feeds(&Mix::new(&orders));
         assert!((mix.share(Kind::TradeResult as usize) - 100.0 / 211.0).abs() < 1e-3);
         let mut reads = [0; KINDS];
         reads[Kind::TradeStatus as usize] = 10_000;
-        assert_eq!(with_what_follows(&Mix::new(&reads)).weights(), reads);
+        assert_eq!(with_results_and_feeds(&Mix::new(&reads)).weights(), reads);
         // As large as can be, with many orders and with one.
         for orders in [1, 5000, 9999, 10_000] {
             let mut large = [0; KINDS];
             large[Kind::TradeOrder as usize] = orders;
             large[Kind::TradeStatus as usize] = 10_000 - orders;
-            let mix = with_what_follows(&Mix::new(&large));
+            let mix = with_results_and_feeds(&Mix::new(&large));
             let [given, kept] = [
                 f64::from(orders) / 10_000.0,
                 mix.share(Kind::TradeOrder as usize)

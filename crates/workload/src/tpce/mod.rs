@@ -47,7 +47,7 @@ use crate::{
 };
 use client::TpceClient;
 use clock::Clock;
-use kinds::{TRANSACTIONS, WEIGHTS, with_what_follows};
+use kinds::{TRANSACTIONS, WEIGHTS, with_results_and_feeds};
 use population::TpcePopulation;
 use scaled::{
     CUSTOMERS, SCALE_FACTOR, SPECIFIED_CUSTOMERS, SPECIFIED_DAYS, SPECIFIED_SCALE_FACTOR, Scale,
@@ -95,7 +95,7 @@ pub static FAMILY: Family = Family {
 pub struct Tpce {
     scale: Scale,
     mix: Mix,
-    /// Of known trades, for the audit of all clients.
+    /// Shares of known trades, for the audit of all clients.
     trade_shares: OnceLock<Arc<Vec<f64>>>,
 }
 
@@ -129,7 +129,7 @@ impl Tpce {
     pub fn with_mix(self, mix: &Mix) -> Self {
         let mix = match mix.weights() == WEIGHTS {
             true => mix.clone(),
-            false => with_what_follows(mix),
+            false => with_results_and_feeds(mix),
         };
         Self { mix, ..self }
     }

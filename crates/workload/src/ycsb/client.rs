@@ -132,8 +132,7 @@ impl Client for YcsbClient {
     /// The key is left to the first try, which may come much later: only then
     /// is it known which records there are.
     fn draw(&mut self) -> usize {
-        let point = self.draws.uniform(0, i64::from(self.mix.sum()) - 1);
-        let kind = Kind::ALL[self.mix.kind_at(point as u32)];
+        let kind = Kind::ALL[self.mix.draw(&mut self.draws)];
         self.record.give_up(&self.keys.open);
         self.is_tried = false;
         let argument = match kind {

@@ -13,7 +13,31 @@ const L: ColumnKind = ColumnKind::Integer32;
 /// The columns are as wide as the rows were chosen, this is the widest.
 const FIELD: ColumnKind = ColumnKind::Varchar(6000);
 
-statements! {
+/// [`statements`], and a group that writes one field of one record: the first to the tenth,
+/// in this order.
+macro_rules! statements_with_updates {
+    ([$($name:ident $field:ident),*] $($groups:tt)*) => {
+        statements! {
+            $($groups)*
+            /// Updates of one field.
+            Updates {$(
+                $name: [FIELD, KEY] = (concat!(
+                    "UPDATE usertable SET ",
+                    stringify!($field),
+                    " = ?1 WHERE ycsb_key = ?2"
+                ))
+                    updates usertable of [ycsb_key] sets [$field];
+            )*}
+        }
+        const UPDATE_BY_FIELD: [StatementId; FIELDS] = [$($name),*];
+    };
+}
+
+statements_with_updates! {
+    [
+        UPDATE_0 field0, UPDATE_1 field1, UPDATE_2 field2, UPDATE_3 field3, UPDATE_4 field4,
+        UPDATE_5 field5, UPDATE_6 field6, UPDATE_7 field7, UPDATE_8 field8, UPDATE_9 field9
+    ]
     /// The operations.
     Operations {
         /// All fields of one record.
@@ -35,26 +59,6 @@ statements! {
              field8, field9 FROM usertable WHERE ycsb_key >= ?1 ORDER BY ycsb_key LIMIT ?2"
             reads usertable of [ycsb_key, field0, field1, field2, field3, field4, field5, field6,
                 field7, field8, field9];
-        UPDATE_0: [FIELD, KEY] = "UPDATE usertable SET field0 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field0];
-        UPDATE_1: [FIELD, KEY] = "UPDATE usertable SET field1 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field1];
-        UPDATE_2: [FIELD, KEY] = "UPDATE usertable SET field2 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field2];
-        UPDATE_3: [FIELD, KEY] = "UPDATE usertable SET field3 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field3];
-        UPDATE_4: [FIELD, KEY] = "UPDATE usertable SET field4 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field4];
-        UPDATE_5: [FIELD, KEY] = "UPDATE usertable SET field5 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field5];
-        UPDATE_6: [FIELD, KEY] = "UPDATE usertable SET field6 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field6];
-        UPDATE_7: [FIELD, KEY] = "UPDATE usertable SET field7 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field7];
-        UPDATE_8: [FIELD, KEY] = "UPDATE usertable SET field8 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field8];
-        UPDATE_9: [FIELD, KEY] = "UPDATE usertable SET field9 = ?1 WHERE ycsb_key = ?2"
-            updates usertable of [ycsb_key] sets [field9];
     }
     /// The conditions, and whether a doubtful insert was done.
     Checks {
@@ -84,11 +88,7 @@ statements! {
 
 /// Writes one field of one record.
 pub(super) fn update_of(field: usize) -> StatementId {
-    const BY_FIELD: [StatementId; FIELDS] = [
-        UPDATE_0, UPDATE_1, UPDATE_2, UPDATE_3, UPDATE_4, UPDATE_5, UPDATE_6, UPDATE_7, UPDATE_8,
-        UPDATE_9,
-    ];
-    BY_FIELD[field]
+    UPDATE_BY_FIELD[field]
 }
 
 #[cfg(test)]

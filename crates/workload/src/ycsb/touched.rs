@@ -63,13 +63,14 @@ impl RowModel for TouchedRows {
         parameters: &[Value<'_>],
         hits: &mut Hits<'_, '_>,
     ) -> u64 {
-        let statement = match StatementName::from(statement) {
-            StatementName::Operations(statement) => statement,
-            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
-        };
         let text = |position: usize| match parameters.get(position) {
             Some(Value::Text(text)) => *text,
             _ => "",
+        };
+        let statement = match StatementName::from(statement) {
+            StatementName::Operations(statement) => statement,
+            StatementName::Updates(_) => return hits.row(self.place(text(1))),
+            StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         };
         match statement {
             Operations::READ => {
@@ -84,7 +85,7 @@ impl RowModel for TouchedRows {
                     Some(Value::Integer(records)) => records.unsigned_abs(),
                     _ => 0,
                 };
-                let rows = wanted.min(left.max(1)) as u32;
+                let rows = wanted.min(left.max(1));
                 hits.rows(first, rows);
                 let mut given = [Value::Text(&self.field); 1 + FIELDS];
                 // What the first row has to be is the key that was asked for.
@@ -93,19 +94,9 @@ impl RowModel for TouchedRows {
                     hits.answer(&given);
                     given[0] = Value::Text("user");
                 }
-                rows.into()
+                rows
             }
             Operations::INSERT => hits.row(self.place(text(0))),
-            Operations::UPDATE_0
-            | Operations::UPDATE_1
-            | Operations::UPDATE_2
-            | Operations::UPDATE_3
-            | Operations::UPDATE_4
-            | Operations::UPDATE_5
-            | Operations::UPDATE_6
-            | Operations::UPDATE_7
-            | Operations::UPDATE_8
-            | Operations::UPDATE_9 => hits.row(self.place(text(1))),
         }
     }
 }

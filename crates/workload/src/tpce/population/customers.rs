@@ -3,15 +3,18 @@
 use std::{fmt::Write, ops::ControlFlow};
 
 use super::{Rows, of_unit};
-use crate::tpce::{
-    calendar::{DAY, civil, year_month_day},
-    customers::{self, accounts, broker, permitted, tax_status, tier},
-    ids::{LOAD_UNIT, account, ident},
-    people::{MAIL_HOSTS, Person},
-    places::TaxRate,
-    scaled::BROKERS,
-    securities::Symbol,
-    trading::Trading,
+use crate::{
+    random::fill_distinct,
+    tpce::{
+        calendar::{DAY, civil, year_month_day},
+        customers::{self, accounts, broker, permitted, tax_status, tier},
+        ids::{LOAD_UNIT, account, ident},
+        people::{MAIL_HOSTS, Person},
+        places::TaxRate,
+        scaled::BROKERS,
+        securities::Symbol,
+        trading::Trading,
+    },
 };
 
 /// Of a hundred customers those of these ages on 2005-01-03, the youngest and oldest
@@ -220,13 +223,10 @@ impl Rows<'_> {
         let mut watched = Vec::new();
         for list in of_unit(unit, LOAD_UNIT) {
             let count = self.draws.position(50, 150);
-            watched.clear();
-            while watched.len() < count {
-                let security = self.draws.uniform(0, self.scale.securities() - 1);
-                if !watched.contains(&security) {
-                    watched.push(security);
-                }
-            }
+            watched.resize(count, 0);
+            fill_distinct(&mut watched, || {
+                self.draws.uniform(0, self.scale.securities() - 1)
+            });
             watched.sort_unstable();
             for security in &watched {
                 self.integer(ident(list));

@@ -4,7 +4,7 @@ use std::{fmt::Write, ops::ControlFlow};
 
 use super::{Rows, of_unit};
 use crate::{
-    random::Draws,
+    random::{Draws, fill_distinct},
     tpce::{
         calendar::{self, DAY, MARKET_DAYS, civil, market_day},
         ids::ident,
@@ -195,14 +195,14 @@ impl Rows<'_> {
     pub(super) fn competitors(&mut self, unit: i64) -> ControlFlow<()> {
         for company in of_unit(unit, COMPANIES) {
             let mut others = [0; 3];
-            let mut found = 0;
-            while found < others.len() {
-                let other = self.draws.uniform(0, self.scale.companies() - 1);
-                if other != company && !others[..found].contains(&other) {
-                    others[found] = other;
-                    found += 1;
+            fill_distinct(&mut others, || {
+                loop {
+                    let other = self.draws.uniform(0, self.scale.companies() - 1);
+                    if other != company {
+                        break other;
+                    }
                 }
-            }
+            });
             others.sort_unstable();
             for other in others {
                 self.integer(ident(company));

@@ -21,7 +21,7 @@ impl TouchedRows {
                 let price = cents(v.get(1));
                 let found = self.requests.entry(security).or_default().clone();
                 let first = found.first().copied().unwrap_or(0);
-                let rows = found.len().max(1) as u32;
+                let rows = found.len().max(1) as u64;
                 hits.rows(self.of_trade(TRADE_REQUEST, first), rows);
                 let mut count = 0;
                 for id in found {

@@ -97,7 +97,7 @@ impl TouchedRows {
         let each = self.rows[TRADES] as f64 / all;
         let part = self.part_at(from);
         let count = (each * (1.0 - part)).ceil().clamp(1.0, 20.0) as u32;
-        hits.rows(self.at(TRADES, before + part / all), count);
+        hits.rows(self.at(TRADES, before + part / all), count.into());
         for number in 0..count {
             let later = part + (f64::from(number) + 0.5) / each;
             let id = self.trade_at(whose, later);

@@ -77,7 +77,7 @@ impl TouchedRows {
                     WATCH_ITEM,
                     AccessPath::Key,
                     Place::initial(list * ITEMS),
-                    ITEMS as u32,
+                    ITEMS,
                 );
                 let list = Value::Integer(ids::ident(list as i64));
                 (0..ITEMS).map(|_| hits.answer(&[list])).sum()

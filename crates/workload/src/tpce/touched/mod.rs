@@ -95,7 +95,7 @@ impl TouchedRows {
         let mut before = 0;
         let accounts_before = (0..scale.customers).map(|customer| {
             let own = before;
-            before += accounts(customer) as u32;
+            before += u32::try_from(accounts(customer)).expect("a customer has few accounts");
             own
         });
         Self {
@@ -116,13 +116,13 @@ impl TouchedRows {
         mix(mix(self.scale.seed.get() ^ a as u64) ^ b as u64)
     }
 
-    /// A row at a part of a table.
+    /// The initial row at this fraction of a table.
     fn at(&self, table: usize, part: f64) -> Place {
         let rows = self.rows[table];
         Place::initial(((part * rows as f64) as u64).min(rows.saturating_sub(1)))
     }
 
-    /// One that is drawn.
+    /// An initial row drawn from two numbers.
     fn any(&self, table: usize, a: i64, b: i64) -> Place {
         Place::initial(self.drawn(a, b) % self.rows[table].max(1))
     }
@@ -159,7 +159,7 @@ impl TouchedRows {
         self.at(table, (security as f64 + 0.99) / all)
     }
 
-    /// What part of the initial trades is before this one.
+    /// The fraction of initial trades before this one.
     fn part_of_trade(&self, id: i64) -> f64 {
         let place = (id - TRADE_SHIFT - 1).clamp(0, self.scale.begun() - 1);
         place as f64 / self.scale.begun() as f64
@@ -192,7 +192,7 @@ impl TouchedRows {
         }
     }
 
-    /// What part of initial trading has passed at a date.
+    /// The fraction of initial trading that has passed at a date.
     fn part_at(&self, date: i64) -> f64 {
         let all = self.scale.trade_days * TRADING_DAY;
         (calendar::trading(date) as f64 / all as f64).clamp(0.0, 1.0)
@@ -271,10 +271,10 @@ impl TouchedRows {
         mut each: impl FnMut(&mut Hits<'_, '_>, Place),
     ) {
         let all = (self.scale.load_units() * ACCOUNTS) as f64;
-        let count = (self.rows[HOLDING_SUMMARY] as f64 / all).round().max(1.0) as u32;
+        let count = (self.rows[HOLDING_SUMMARY] as f64 / all).round().max(1.0) as u64;
         let first = self.at(HOLDING_SUMMARY, self.account(account).1);
         hits.read(HOLDING_SUMMARY, AccessPath::Key, first, count);
-        for number in 0..i64::from(count) {
+        for number in 0..count.cast_signed() {
             let security = self.drawn(account, 100 + number) % self.rows[SECURITY];
             each(hits, Place::initial(security));
         }

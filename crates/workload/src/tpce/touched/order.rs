@@ -138,7 +138,7 @@ impl TouchedRows {
     fn answer_lots(&self, hits: &mut Hits<'_, '_>, account: i64, lots: &[Lot]) -> u64 {
         hits.rows(
             self.last_of_account(HOLDING, account),
-            lots.len().max(1) as u32,
+            lots.len().max(1) as u64,
         );
         for lot in lots {
             hits.entry(lot.row);

@@ -25,7 +25,7 @@ impl TouchedRows {
     pub(super) fn begin(&self, statement: Begin, hits: &mut Hits<'_, '_>) -> u64 {
         match statement {
             Begin::LAST_TIME => {
-                hits.rows(Place::initial(0), self.rows[LAST_TRADE] as u32);
+                hits.rows(Place::initial(0), self.rows[LAST_TRADE]);
                 hits.answer(&[Value::Timestamp(calendar::date(self.scale.end()))])
             }
             Begin::LAST_TRADE_ID => {
@@ -54,7 +54,7 @@ impl TouchedRows {
             hits.read_key(SECURITY, of_security(new.security));
             hits.read_key(COMPANY, of_security(company(new.security)));
         }
-        let brokers = self.rows[BROKER].min(40) as u32;
+        let brokers = self.rows[BROKER].min(40);
         hits.read(BROKER, AccessPath::Index(0), Place::initial(0), brokers);
         hits.answer(&[])
     }
@@ -84,7 +84,7 @@ impl TouchedRows {
                 let customer = (p[0] - IDENT_SHIFT - 1).clamp(0, self.scale.customers - 1);
                 let count = accounts(customer);
                 let first = ids::account(customer, 0);
-                hits.rows(self.account_row(first), count as u32);
+                hits.rows(self.account_row(first), count.unsigned_abs());
                 for number in first..first + count {
                     hits.entry(self.account_row(number));
                     self.read_summaries(hits, number, |hits, security| {
@@ -120,7 +120,7 @@ impl TouchedRows {
                 let customer = (p[0] - IDENT_SHIFT - 1).clamp(0, self.scale.customers - 1);
                 hits.rows(Place::initial(customer as u64), 1);
                 let first = Place::initial(watch_list(customer) * ITEMS);
-                hits.read(WATCH_ITEM, AccessPath::Key, first, ITEMS as u32);
+                hits.read(WATCH_ITEM, AccessPath::Key, first, ITEMS);
                 let day = self.day(time(v.get(1)));
                 let mut securities: Vec<u64> = (0..ITEMS as i64)
                     .map(|item| self.drawn(customer, item) % self.rows[SECURITY])
@@ -142,7 +142,12 @@ impl TouchedRows {
                 let of_industry = self.rows[COMPANY].min(5000) as i64 / 102;
                 let first = self.any(COMPANY, day as i64, 4);
                 hits.rows(self.any(INDUSTRY, day as i64, 5), 1);
-                hits.read(COMPANY, AccessPath::Index(1), first, of_industry as u32);
+                hits.read(
+                    COMPANY,
+                    AccessPath::Index(1),
+                    first,
+                    of_industry.unsigned_abs(),
+                );
                 for number in 0..of_industry {
                     let company = self.drawn(day as i64, number) % self.rows[COMPANY];
                     let entry = (company as i64 * SECURITIES / COMPANIES) as u64;
@@ -193,8 +198,8 @@ impl TouchedRows {
                 let days = p[2].max(1) as u64;
                 let day = self.day(time(v.get(1))).min(MARKET_DAYS as u64 - days);
                 let first = price_of_day(self.security(v.first()), day);
-                hits.rows(first, days as u32);
-                hits.answers(days as u32)
+                hits.rows(first, days);
+                hits.answers(days)
             }
             SecurityDetail::LAST_PRICES => hits.row(of_security(self.security(v.first()))),
             SecurityDetail::NEWS_WHOLE | SecurityDetail::NEWS => {
@@ -238,10 +243,7 @@ impl TouchedRows {
         let each = (self.rows[TRADES] / all).max(1);
         let count = each.min(most);
         let last = self.last_of_account(TRADES, account).initial;
-        hits.rows(
-            Place::initial((last + 1).saturating_sub(count)),
-            count as u32,
-        );
+        hits.rows(Place::initial((last + 1).saturating_sub(count)), count);
         let found: Vec<i64> = (each - count..each)
             .map(|number| self.trade_at(account, (number as f64 + 0.5) / each as f64))
             .collect();

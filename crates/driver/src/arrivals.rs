@@ -1,5 +1,4 @@
-//! When transactions of an open loop have to begin, whatever the database
-//! does.
+//! The schedule of an open loop: when transactions must begin, whatever the database does.
 
 use std::time::Duration;
 
@@ -12,14 +11,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalProcess {
-    /// In equal distances.
+    /// At equal intervals.
     Constant,
-    /// Independently of each other: distances are exponential, as from many
-    /// users who know nothing of each other.
+    /// Independently of each other, at exponential intervals, as from many independent users.
     Poisson,
 }
 
-/// An endless sequence of arrivals. A clone goes on with the same ones.
+/// An endless sequence of arrivals. A clone continues with the same ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     process: ArrivalProcess,

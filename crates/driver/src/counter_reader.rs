@@ -1,5 +1,5 @@
-//! The database's counters, read by a thread of its own: a server that stands
-//! still does not answer, and who keeps the time must not wait for it.
+//! Reads the database's counters on a thread of its own. A stalled server does not answer, and
+//! the sampler must not wait for it.
 
 use std::{
     io,
@@ -10,30 +10,30 @@ use std::{
 
 use octavo_database::{Counters, Running};
 
-/// What was read last.
+/// The counters read last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) counters: Counters,
-    /// Whether it was read since it was asked for.
+    /// Whether they were read after the request.
     pub(crate) is_fresh: bool,
 }
 
-/// Asks the thread, which ends when this is dropped.
+/// A handle to the thread, which ends when this is dropped.
 pub(crate) struct CounterReader {
     ask: Sender<u64>,
     answer: Receiver<(u64, Counters)>,
-    /// How often it was asked.
+    /// Requests so far.
     asked: u64,
-    /// What was read last.
+    /// The counters read last.
     counters: Counters,
 }
 
 impl CounterReader {
-    /// How long a look waits: some times what a busy server takes, and less
-    /// than the stalls that a run is to show.
+    /// How long a poll waits: several times what a busy server takes, and less than the stalls
+    /// that a run should show.
     pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-    /// Starts the thread, or fails the run; what was read before is `counters`.
+    /// Starts the thread, or fails the run. `counters` were read before.
     pub(crate) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         database: &'scope dyn Running,
@@ -62,8 +62,7 @@ impl CounterReader {
         }
     }
 
-    /// What is read from now on, if it is there within `patience`; else what
-    /// was read before.
+    /// Reads the counters anew. After `patience` it returns the previous ones.
     pub(crate) fn read(&mut self, patience: Duration) -> Reading {
         self.asked += 1;
         // Without a thread there is no answer.

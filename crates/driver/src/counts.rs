@@ -1,4 +1,4 @@
-//! What transactions did in some time: how they ended, and their latencies.
+//! Outcomes and latencies of transactions over some time.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) enum TryOutcome {
     Lost,
 }
 
-/// Different outcomes.
+/// Number of outcomes.
 const OUTCOMES: usize = 8;
 
 impl TryOutcome {
@@ -82,12 +82,12 @@ impl Event {
     }
 }
 
-/// Seven digits of it: nanoseconds up to some milliseconds.
+/// Seven significant digits: nanoseconds up to some milliseconds.
 fn microseconds(time: Duration) -> f32 {
     (time.as_secs_f64() * 1e6) as f32
 }
 
-/// How often each outcome was, in the order of [`KindCounts::OUTCOMES`].
+/// Count of each outcome, in the order of [`KindCounts::OUTCOMES`].
 pub type Outcomes = [u64; OUTCOMES];
 
 /// What one kind of transaction did: the one shape that is recorded, stored,
@@ -112,7 +112,7 @@ pub struct KindCounts {
 pub struct ResponseTime {
     /// 90% have to be answered within this many seconds.
     pub limit_s: f64,
-    /// Whether they were; a kind that has no transactions keeps it.
+    /// Whether they were; true without transactions.
     pub kept: bool,
 }
 
@@ -129,12 +129,12 @@ impl KindCounts {
         "lost",
     ];
 
-    /// Nothing yet.
+    /// Empty counts.
     pub fn new(kind: &TransactionKind) -> Self {
         Self::with_outcomes(kind, [0; OUTCOMES], Latencies::default())
     }
 
-    /// With outcomes and latencies that were kept.
+    /// Counts with stored outcomes and latencies.
     pub fn with_outcomes(kind: &TransactionKind, outcomes: Outcomes, latencies: Latencies) -> Self {
         Self {
             name: Cow::Borrowed(kind.name),
@@ -145,7 +145,7 @@ impl KindCounts {
         }
     }
 
-    /// How often each outcome was.
+    /// Count of each outcome.
     pub fn outcomes(&self) -> &Outcomes {
         &self.outcomes
     }
@@ -164,12 +164,12 @@ impl KindCounts {
         self.count(TryOutcome::RolledBack)
     }
 
-    /// Tries that ended in this conflict, repeated or not.
+    /// Attempts that ended in this conflict, repeated or not.
     pub fn conflicts(&self, conflict: Conflict) -> u64 {
         self.count(TryOutcome::Conflicted(conflict))
     }
 
-    /// Tries that ended in a conflict and were repeated.
+    /// Retries after conflicts.
     pub fn retries(&self) -> u64 {
         let conflicts = [
             Conflict::Deadlock,
@@ -182,8 +182,7 @@ impl KindCounts {
             .saturating_sub(self.gave_up())
     }
 
-    /// Transactions that ended in a conflict once more than they may be
-    /// repeated.
+    /// Transactions given up when their last retry ended in a conflict.
     pub fn gave_up(&self) -> u64 {
         self.count(TryOutcome::GaveUp)
     }
@@ -225,8 +224,7 @@ impl KindCounts {
         self.latencies.add(&other.latencies);
     }
 
-    /// Adds conflicts and failures of the same kind elsewhere, and nothing of
-    /// what succeeded there.
+    /// Adds conflicts and failures of the same kind elsewhere, without its successes.
     fn add_troubles(&mut self, other: &Self) {
         let first = TryOutcome::Conflicted(Conflict::Deadlock).position();
         let others = &other.outcomes[first..];
@@ -277,7 +275,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Nothing yet, of transactions of these kinds.
+    /// Empty counts of transactions of these kinds.
     pub fn new(kinds: &[TransactionKind]) -> Self {
         Self {
             kinds: kinds.iter().map(KindCounts::new).collect(),
@@ -313,7 +311,7 @@ impl Counts {
         total(self.kinds.iter().map(KindCounts::failed))
     }
 
-    /// Tries that were repeated after conflicts.
+    /// Retries after conflicts.
     pub fn retries(&self) -> u64 {
         total(self.kinds.iter().map(KindCounts::retries))
     }
@@ -327,7 +325,7 @@ impl Counts {
         all
     }
 
-    /// The same as figures.
+    /// Percentiles of the latencies of all kinds together.
     pub fn percentiles(&self) -> Percentiles {
         self.latencies().percentiles()
     }

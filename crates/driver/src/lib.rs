@@ -1,5 +1,5 @@
-//! The load driver: drives a started database with a workload's transactions: first a warm-up,
-//! then what is measured. One thread a connection.
+//! The load driver runs a workload's transactions against a started database: a warm-up first,
+//! then the measured part. One thread per connection.
 //!
 //! Three ways to load ([`Load`]):
 //!

@@ -20,13 +20,12 @@ use crate::{
 /// longer than a second: twenty batches of MSER-5.
 const TICKS: u32 = 100;
 const TICK_MAX: Duration = Duration::from_secs(1);
-/// More ticks than this are put together in pairs.
+/// More ticks than this are merged in pairs.
 const TICKS_MAX: usize = 4096;
 
 /// Batches in the planned length.
 const BATCHES: u32 = 20;
-/// More batches than this, of a run that waits long for checkpoints, are put
-/// together in pairs.
+/// More batches than this, of a run that waits long for checkpoints, are merged in pairs.
 const BATCHES_MAX: usize = 40;
 
 /// A part of the measured part, at whose beginning the figures can begin.
@@ -45,7 +44,7 @@ pub(crate) struct Batch {
     pub(crate) counts: Counts,
 }
 
-/// What had been done by some time.
+/// Commits and failures up to some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     /// Commits of the counted kinds.
@@ -64,7 +63,7 @@ impl Totals {
     }
 }
 
-/// What the figures are of.
+/// The part of a run that its figures cover.
 pub(crate) struct Figures {
     /// The first tick of their time.
     pub(crate) first_tick: usize,
@@ -121,12 +120,12 @@ impl MeasuredPart {
         }
     }
 
-    /// Whether a tick is over, to the next look.
+    /// Whether a tick is over, to the nearest poll.
     pub(crate) fn is_tick_due(&self, now: Instant) -> bool {
         now - self.last.0 + POLL_INTERVAL / 2 >= self.tick
     }
 
-    /// How long the next batch has been due.
+    /// How long the next batch has been overdue, if it is.
     pub(crate) fn batch_due(&self, now: Instant) -> Option<Duration> {
         (now - self.begin).checked_sub(self.next_batch)
     }
@@ -196,7 +195,7 @@ impl MeasuredPart {
         self.batches.push(next);
     }
 
-    /// Cuts the warm-up off that is left, and takes the batches behind it together.
+    /// Cuts off what is left of the warm-up, and adds up the batches after it.
     pub(crate) fn take_figures(&mut self) -> Figures {
         let mut first_batch = 0;
         let (first_tick, label) = if self.is_judged {
@@ -253,7 +252,7 @@ impl MeasuredPart {
 /// itself is the smaller part.
 const CYCLES_MANY: u64 = 15;
 
-/// The checkpoints as looks show them.
+/// The checkpoints as polls show them.
 pub(crate) struct Checkpoints {
     start: Instant,
     /// Before the run.
@@ -274,7 +273,7 @@ impl Checkpoints {
         }
     }
 
-    /// Whether one has ended since the last look.
+    /// Whether one has ended since the last poll.
     pub(crate) fn observe(&mut self, now: Instant, count: u64) -> bool {
         self.now = now;
         match &mut self.seen {

@@ -1,4 +1,4 @@
-//! What driving a database gave.
+//! The result of driving a database.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ pub struct Backlog {
     pub end: u64,
     /// What became due in the measured part.
     pub offered: u64,
-    /// More waiting than this, at the beginning or at the end, is no chance:
-    /// the database cannot follow.
+    /// The most that chance lets wait. With more at the beginning or the end the database is
+    /// saturated.
     pub bound: u64,
 }
 
@@ -40,13 +40,13 @@ impl Backlog {
     }
 }
 
-/// So many may wait for `connections` connections now and then, when
-/// transactions come together or one takes longer.
+/// How many may wait for `connections` by chance, when transactions arrive together or one
+/// takes longer.
 pub(crate) fn chance(connections: u32) -> u64 {
     10 * u64::from(connections)
 }
 
-/// What driving a database gave.
+/// The result of driving a database.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
     /// Length of the warm-up.
@@ -92,14 +92,14 @@ pub struct Measurement {
     pub outages: Vec<Outage>,
 }
 
-/// A warm-up in slices.
+/// Totals of a warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WarmUpTotals {
-    /// Time within them.
+    /// Its length; of slices, the time within them.
     pub elapsed: Duration,
-    /// Pages read in them.
+    /// Pages read.
     pub misses: u64,
-    /// Transactions that failed in them.
+    /// Transactions that failed.
     pub failed: u64,
     /// Pages that fill the buffer.
     pub frames: u64,
@@ -114,8 +114,8 @@ pub fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S
 }
 
 impl Measurement {
-    /// What slices gave together, between which the database stood still. They
-    /// are no series in time, so nothing says how steady or even they were.
+    /// A measurement without a series in time, so that nothing says how steady or even it was:
+    /// of slices, between which the database stood still.
     pub fn without_series(
         warm_up: WarmUpTotals,
         measured: Duration,

@@ -1,4 +1,4 @@
-//! Who follows a run while it lasts, and the second by second series.
+//! Observers of a run, and its per-second series.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use crate::counts::Counts;
 
-/// A sample with all that was recorded in it, as it passes by.
+/// A sample with all outcomes recorded in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Second<'a> {
-    /// What is kept of it.
+    /// The figures kept of it.
     pub sample: &'a Sample,
     /// Outcomes and latencies.
     pub counts: &'a Counts,
 }
 
-/// Told when the measured part begins and ends, with nothing but the workers'
-/// transactions between the two, and of each second.
+/// Observes the start and end of the measured part, with only the workers' transactions
+/// between them, and each second.
 pub trait DriverObserver {
     /// The measured part begins.
     fn begin(&mut self) {}
@@ -34,7 +34,7 @@ pub trait DriverObserver {
     fn second(&mut self, _second: &Second<'_>) {}
 }
 
-/// An observer that wants to know nothing.
+/// Ignores all events.
 #[derive(Debug)]
 pub struct Unobserved;
 
@@ -50,9 +50,8 @@ pub struct Sample {
     /// whether the measured part had begun. What is cut off its beginning is
     /// known at its end.)
     pub measured: bool,
-    /// Whether it was measured, but is not in the time of the figures: it has
-    /// some of what was cut off as warm-up. What failed and was retried in it
-    /// counts all the same.
+    /// Whether it was measured but partly cut off as warm-up, so that the figures leave it
+    /// out. Its failures and retries still count.
     pub cut: bool,
     /// Length of the sample; the last one of a part may be short.
     pub length: Duration,
@@ -72,10 +71,10 @@ pub struct Sample {
     pub p99_us: u64,
     /// The longest.
     pub max_us: u64,
-    /// Tries that were repeated after conflicts.
+    /// Retries after conflicts.
     pub retries: u64,
     /// Transactions that failed.
     pub failed: u64,
-    /// What was due and not begun at its end; `None` in a closed loop.
+    /// Transactions due but not begun at its end; `None` in a closed loop.
     pub backlog: Option<u64>,
 }

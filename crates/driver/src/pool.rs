@@ -17,8 +17,8 @@ use super::{arrivals::exponential, recorder::lock};
 /// How often a waiting worker checks whether to stop.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Longer than operators need to forget that they began together: some dozen
-/// cycles of TPC-C, and five of the longest think times.
+/// Longer than operators stay in step after a common start: some dozen cycles of TPC-C, and
+/// five of the longest think times.
 const SETTLING: Duration = Duration::from_secs(600);
 
 /// A terminal with the transaction that it has drawn.
@@ -62,9 +62,9 @@ impl Ord for Waiting {
 /// All terminals that are not being served.
 pub(crate) struct Pool {
     state: Mutex<State>,
-    /// Where the one worker waits that watches the clock.
+    /// Wakes the one worker that watches the clock.
     first_due: Condvar,
-    /// Where the others wait for its place.
+    /// Wakes another worker to take its place.
     watcher_free: Condvar,
     /// Whether operators take the specification's times.
     paced: bool,
@@ -174,8 +174,8 @@ impl Pool {
         audit
     }
 
-    /// Draws the next transaction; the time until it is submitted, thinking
-    /// about the last one and keying in the new.
+    /// Draws the next transaction. Returns the time until it is submitted: thinking about the
+    /// last one and keying in the new.
     fn think(&self, last: Option<Pace>, terminal: &mut Terminal) -> Duration {
         terminal.kind = terminal.client.draw();
         if !self.paced {

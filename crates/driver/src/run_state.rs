@@ -64,8 +64,8 @@ impl RunState {
     }
 }
 
-/// Told of each commit by the worker that made it, so that a stall is as long
-/// as it was whenever somebody looks. Times are since the run's start.
+/// The longest gap between commits. Workers report their own commits, so a stall is as long as
+/// it was, however late the sampler looks. Times are since the run's start.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     last_ns: AtomicU64,
@@ -85,8 +85,7 @@ impl Commits {
         }
     }
 
-    /// The longest time without a commit that ended since this was asked last,
-    /// or that still lasts `now`.
+    /// The longest gap that ended since the last call, or that still lasts `now`.
     pub(crate) fn take_longest_gap(&self, now: Duration) -> Duration {
         let longest = self.longest_ns.swap(0, Ordering::Relaxed);
         let last = self.last_ns.load(Ordering::Relaxed);
@@ -94,7 +93,7 @@ impl Commits {
     }
 }
 
-/// 584 years of them.
+/// Saturates after 584 years.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a run is driven with.
+//! Settings of a run.
 
 use std::{fmt, time::Duration};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{arrivals::ArrivalProcess, ramp::Ramp};
 
-/// How transactions come to the connections.
+/// How transactions reach the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "loop")]
 pub enum Load {
@@ -51,8 +51,8 @@ pub enum RunLength {
         /// What is measured after it.
         measured: Duration,
     },
-    /// By the number of transactions that each client finishes: no clock
-    /// decides anything, so that with one client a run's counts replay.
+    /// By the number of transactions that each client finishes. No clock decides anything, so
+    /// with one client a run's counts replay.
     Transactions {
         /// Before measuring.
         warm_up: u64,
@@ -62,8 +62,8 @@ pub enum RunLength {
 }
 
 impl RunLength {
-    /// That of a ramp when nobody says how long to warm up: until the buffer is full, but at
-    /// least a step and at most as long as all of them.
+    /// The default length for a ramp. Its warm-up lasts until the buffer is full, at least one
+    /// step and at most all of them.
     pub fn for_ramp(ramp: Ramp) -> Self {
         Self::Time {
             warm_up_min: ramp.step,
@@ -90,18 +90,18 @@ impl fmt::Display for RunLength {
     }
 }
 
-/// What a run is driven with.
+/// Settings of a run.
 #[derive(Clone, Copy)]
 pub struct DriverSettings<'a> {
     /// The workload.
     pub workload: &'a dyn Workload,
-    /// Origin of the inputs.
+    /// Random seed of the inputs.
     pub seed: Seed,
     /// Sessions of the database.
     pub connections: u32,
-    /// How transactions come to them.
+    /// How transactions reach the connections.
     pub load: Load,
-    /// How often a transaction is run again after conflicts.
+    /// Retries of a transaction after conflicts.
     pub retries: u32,
     /// How long. Numbers of transactions need a closed loop with as many
     /// terminals as connections.
@@ -110,11 +110,10 @@ pub struct DriverSettings<'a> {
     /// database that was lost in it and does not come back, ends that part and keeps what
     /// was measured, instead of giving up the run.
     pub keep_interrupted: bool,
-    /// Pages that fill the buffer: its size, or that of the data where that is
-    /// less. What is read until then is warm-up.
+    /// Pages that fill the buffer: its size, or the data's where that is smaller. Reading them
+    /// is warm-up.
     pub frames: u64,
 }
 
-/// How often a transaction is run again after conflicts when nobody says
-/// otherwise.
+/// Default number of retries after conflicts.
 pub const RETRIES: u32 = 20;

@@ -30,12 +30,12 @@ use crate::{
 pub struct SliceSettings<'a> {
     /// The workload.
     pub workload: &'a dyn Workload,
-    /// Origin of the inputs.
+    /// Random seed of the inputs.
     pub seed: Seed,
     /// Sessions, each with a terminal of its own that submits as soon as it has
     /// its answer.
     pub connections: u32,
-    /// How often a transaction is run again after conflicts.
+    /// Retries of a transaction after conflicts.
     pub retries: u32,
 }
 
@@ -63,7 +63,7 @@ pub struct SlicedLoad {
     shared: Arc<Shared>,
     workers: Vec<(Sender<()>, JoinHandle<Audit>)>,
     done: Receiver<Result<SessionEnd, DriverError>>,
-    /// To empty the recorders with.
+    /// Spare buffer for emptying the recorders.
     spare: Vec<Event>,
 }
 
@@ -87,7 +87,7 @@ impl Shared {
     }
 }
 
-/// A session has no further transaction in this slice.
+/// The end of a session's part of a slice.
 struct SessionEnd {
     at: Instant,
     cpu: Duration,
@@ -144,8 +144,8 @@ impl SlicedLoad {
         Ok(load)
     }
 
-    /// Has the sessions execute the next `transactions`. `interrupted` is looked
-    /// at several times a second; then no further transaction begins.
+    /// Executes the next `transactions`. Checks `interrupted` several times a second; once it
+    /// is true, no further transaction begins.
     ///
     /// # Errors
     /// When a transaction fails in a way that is not counted, or the caller
@@ -208,7 +208,7 @@ impl SlicedLoad {
         Ok(slice)
     }
 
-    /// What was done since the last time that this was asked.
+    /// Takes the counts since the last call.
     pub fn take_counts(&mut self) -> Counts {
         let mut counts = lock(&self.shared.counts);
         let mut empty = counts.clone();
@@ -216,7 +216,7 @@ impl SlicedLoad {
         mem::replace(&mut counts, empty)
     }
 
-    /// Closes the sessions; what was generated.
+    /// Closes the sessions. Returns the audit of what was generated.
     pub fn close(mut self) -> Audit {
         let mut audit = Audit::default();
         for (commands, thread) in mem::take(&mut self.workers) {

@@ -1,5 +1,5 @@
-//! A connection's thread: takes transactions from where they come, runs them,
-//! records how they ended.
+//! A connection's thread: takes transactions from their source, runs them and records their
+//! outcomes.
 
 use std::{
     sync::{Mutex, atomic::Ordering},
@@ -23,12 +23,12 @@ use crate::{
     wait,
 };
 
-/// How long a lost connection is tried to be replaced, and how often.
+/// How long a worker tries to replace a lost connection.
 pub const RECONNECT: Duration = Duration::from_secs(30);
-/// Between two tries.
+/// Pause between two attempts.
 pub const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a client that has not begun sleeps at most, so as not to disturb the others.
+/// Longest sleep of a client that waits for its step of a ramp.
 const STEP_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Where a worker's transactions come from.
@@ -39,7 +39,7 @@ pub(crate) enum TransactionSource<'a> {
     Arriving {
         client: Box<dyn Client>,
         arrivals: &'a Mutex<Arrivals>,
-        /// Before each of them the clock is watched for so long.
+        /// How long the worker spins before each arrival.
         watch: Duration,
     },
     /// Any terminal that is due.
@@ -47,7 +47,7 @@ pub(crate) enum TransactionSource<'a> {
 }
 
 impl TransactionSource<'_> {
-    /// What was run, where this worker alone knows it.
+    /// The audit of its own client. The pool keeps that of its terminals.
     fn audit(&self) -> Option<Audit> {
         match self {
             Self::Own(client) | Self::Arriving { client, .. } => Some(client.audit()),
@@ -61,13 +61,13 @@ pub(crate) struct Worker<'a> {
     pub(crate) session: Session<'a>,
     pub(crate) shared: &'a RunState,
     pub(crate) length: RunLength,
-    /// How long after measuring has begun it begins; at once, warm-up included, if that is
-    /// no time.
+    /// Delay from the start of measuring to the worker's first transaction. With zero it takes
+    /// part in the warm-up.
     pub(crate) start_delay: Duration,
 }
 
 impl Worker<'_> {
-    /// Works until told to end; answers what its own terminals have run.
+    /// Runs transactions until the run ends. Returns the audit of its own client.
     pub(crate) fn work(mut self, participant: &Participant<'_>) -> Option<Audit> {
         // A panic, a bug of ours, must not leave the others at work.
         let _guard = EndOnPanic(self.shared);
@@ -93,7 +93,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Waits for the step of a ramp with which it begins, or the end.
+    /// Waits for the worker's step of a ramp, or for the end of the run.
     fn wait_for_step(&self) {
         while !self.start_delay.is_zero() && !self.shared.is_ending() {
             let left = match self.shared.measuring.get() {
@@ -125,7 +125,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// One transaction, unless stopped before.
+    /// Runs the next transaction, unless the run ends before it is due.
     fn run_next(&mut self) -> Result<(), DriverError> {
         let Self {
             source,
@@ -184,12 +184,12 @@ impl Drop for EndOnPanic<'_> {
 pub(crate) struct Session<'a> {
     pub(crate) index: u32,
     pub(crate) connection: Metered,
-    /// To connect to again when the connection is lost, as long as the load
-    /// has not ended; `None` where that ends the load.
+    /// Where to reconnect after a lost connection while the run lasts. `None` where a lost
+    /// connection ends the load.
     pub(crate) lasting: Option<(&'a dyn Running, &'a RunState)>,
     pub(crate) kinds: &'static [TransactionKind],
     pub(crate) statements: &'static [Statement],
-    /// How often a transaction is run again after conflicts.
+    /// Retries of a transaction after conflicts.
     pub(crate) retries: u32,
     pub(crate) recorder: &'a Recorder,
     pub(crate) counts: &'a Mutex<Counts>,

@@ -16,7 +16,7 @@ pub struct Moment(u64);
 impl Moment {
     /// The beginning.
     pub const START: Self = Self(0);
-    /// Later than anything happens.
+    /// Later than every event.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// This many nanoseconds after the beginning.
@@ -37,7 +37,7 @@ impl Moment {
     }
 
     /// This many nanoseconds earlier; [`Moment::START`] when that is too early.
-    /// What is never stays so.
+    /// [`Moment::NEVER`] stays.
     #[inline]
     pub const fn before(self, nanoseconds: u64) -> Self {
         match self {

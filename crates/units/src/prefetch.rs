@@ -1,10 +1,9 @@
-//! Bringing memory into the processor's cache before it is used.
+//! Loads memory into the processor's cache before it is used.
 
 #![allow(unsafe_code, reason = "an instruction of the processor")]
 
-/// Starts to bring an entry of a table into the cache, and does not wait. A
-/// hint: it changes nothing, and an index that the table does not have is
-/// passed over.
+/// Starts to load an element of a table into the cache, without waiting. A hint: it changes
+/// nothing, and ignores an index outside the table.
 ///
 /// Tables of simulated drives and buffers are larger than any cache, and a random entry takes
 /// as long as a few hundred instructions; where the entry is known that much

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 /// The windows of Lee et al., in seconds.
 pub const WINDOW_S: f64 = 10.0;
 
-/// What was counted in a stretch of time.
+/// A count over a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
     /// How long it is, in seconds.
     pub length_s: f64,
-    /// How many.
+    /// The count.
     pub counted: u64,
 }
 
@@ -57,9 +57,8 @@ impl Spread {
     }
 }
 
-/// Spans that follow each other put together to windows, by where their middles lie. A last
-/// window of less than half the length is left out, and so are those that a longer span
-/// skips.
+/// Merges consecutive spans to windows, by their midpoints. Leaves out a last window of less
+/// than half the length, and windows that a longer span skips.
 pub fn windows(spans: impl IntoIterator<Item = Span>, window_s: f64) -> Vec<Span> {
     let window_s = window_s.max(1e-9);
     let mut windows: Vec<Span> = Vec::new();
@@ -81,12 +80,12 @@ pub fn windows(spans: impl IntoIterator<Item = Span>, window_s: f64) -> Vec<Span
     windows
 }
 
-/// The arithmetic mean; NaN of nothing.
+/// The arithmetic mean; NaN for an empty slice.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The sample standard deviation (n - 1); NaN of fewer than two.
+/// The sample standard deviation (n - 1); NaN for fewer than two values.
 pub fn standard_deviation(values: &[f64]) -> f64 {
     let center = mean(values);
     let squares: f64 = values.iter().map(|v| (v - center).powi(2)).sum();

@@ -1,4 +1,4 @@
-//! Times as people write them.
+//! Durations as people write them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum ParseDurationError {
     /// Its number has a comma, which some read as thousands and others as a fraction.
     #[error("'{0}' has a comma: write 1500ms for 1,500 ms, and 1.5s for 1 s and a half")]
     Comma(String),
-    /// It is none at all.
+    /// It is zero.
     #[error("'{0}' leaves no time at all")]
     Nothing(String),
 }

@@ -1,16 +1,15 @@
-//! Shares and distributions of what was generated, against those of the
-//! specification.
+//! Generated shares and distributions, compared with the specification's.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{mix::Mix, transaction::TransactionKind};
 
-/// Shares that were really generated, against what the specification wants.
+/// Generated shares, compared with the specification's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
     /// One line a property.
     pub lines: Vec<AuditLine>,
-    /// How drawn values were distributed.
+    /// Distributions of drawn values.
     #[serde(default)]
     pub distributions: Vec<AuditDistribution>,
 }
@@ -78,8 +77,7 @@ impl AuditLine {
         }
     }
 
-    /// How often each kind of transaction ran, among all of what these are
-    /// called.
+    /// The share of each kind among all transactions, which are `called` so.
     pub(crate) fn of_kinds<'a>(
         kinds: &'a [TransactionKind],
         ran: &'a [u64],

@@ -1,6 +1,6 @@
-//! What a workload asks of a database, and nothing more: numbered statements,
-//! values in, rows out, and transactions. Adapters in `octavo-database`
-//! implement [`Connection`]; transactions are written once against it.
+//! The interface of workloads to a database: numbered statements, values in, rows out, and
+//! transactions. Adapters in `octavo-database` implement [`Connection`]; transactions are
+//! written once against it.
 
 use std::{error::Error as StdError, fmt};
 
@@ -60,7 +60,7 @@ pub type Result<T, E = ConnectionError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
-    /// Another transaction was in the way: rolled back, may be tried again.
+    /// A conflict with another transaction: rolled back, can be retried.
     #[error("{kind}: the transaction conflicted with another one")]
     Conflict {
         /// In which way.
@@ -107,14 +107,14 @@ impl ConnectionError {
     }
 }
 
-/// How one transaction was in another's way.
+/// How two transactions conflicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
     /// Both waited for each other.
     Deadlock,
     /// No serial order, or no snapshot, allows both.
     Serialisation,
-    /// The other one held a lock for too long.
+    /// The other one held a lock for longer than the limit.
     LockTimeout,
 }
 

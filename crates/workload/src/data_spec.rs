@@ -1,5 +1,5 @@
-//! The initial rows of a workload, apart from the seed: what has to be the
-//! same for two workloads to run on the same loaded database.
+//! The initial rows of a workload, apart from the seed. Two workloads with the same ones can
+//! run on the same loaded database.
 
 use std::{
     fmt,
@@ -9,14 +9,14 @@ use std::{
 use octavo_units::ByteCount;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// A kind of data, such as TPC-C's tables, at no scale yet.
+/// A kind of data, such as TPC-C's tables, at any scale.
 #[derive(Debug)]
 pub struct DataKind {
     /// Its name in stores and manifests, such as `tpcc`.
     pub name: &'static str,
-    /// What people call it, such as "TPC-C".
+    /// Its title, such as "TPC-C".
     pub title: &'static str,
-    /// What its rows depend on; the first one is the scale. At most
+    /// The parameters of its rows; the first is the scale. At most
     /// [`DataKind::PARAMETERS_MAX`].
     pub parameters: &'static [Parameter],
 }
@@ -31,14 +31,12 @@ pub struct Parameter {
     pub unit: Unit,
     /// One line of help without an end, such as "YCSB records".
     pub help: &'static str,
-    /// What one of them is called, such as "warehouse", with a plural that
-    /// ends in "s"; `None` where the number counts no things.
+    /// The noun for one of them, such as "warehouse", with a plural in "s"; `None` where the
+    /// number counts no things.
     pub noun: Option<&'static str>,
-    /// What precedes the value where the data is described, such as
-    /// ", records: ".
+    /// The text before the value in descriptions of the data, such as ", records: ".
     pub label: &'static str,
-    /// The value when nobody says, at a scale. The scale's own default
-    /// depends on nothing.
+    /// The default at a scale. The scale's own default ignores its argument.
     pub default: fn(scale: u64) -> u64,
     /// The smallest value at a scale.
     pub min: fn(scale: u64) -> u64,
@@ -57,7 +55,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// Why there is no data of a kind with these parameters.
+/// Why parameters of data were refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -66,7 +64,7 @@ pub enum DataError {
     Parameter {
         /// The parameter's name.
         name: String,
-        /// What people call the kind of data.
+        /// The kind's title.
         title: &'static str,
         /// The parameters that it has.
         possible: Vec<&'static str>,

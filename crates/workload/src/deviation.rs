@@ -1,8 +1,8 @@
-//! In what a run differs from what its workload's name promises.
+//! Deviations of a run from its workload's specification.
 
 use serde::Serialize;
 
-/// What a user should know before believing a run.
+/// A deviation that a user should know before trusting a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "deviation", rename_all = "snake_case")]
 pub enum Deviation {

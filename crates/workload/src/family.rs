@@ -1,5 +1,5 @@
-//! Workloads by name, without their list: what a family of workloads says of
-//! itself, and the specification of one workload.
+//! Descriptions of families of workloads, and the specification of one workload.
+//! [`crate::Registry`] lists them.
 //!
 //! A family is a directory with a [`Family`] and one line in
 //! [`crate::Registry::standard`]. Flags, their help and refusals, the keys of
@@ -24,7 +24,7 @@ pub struct Family {
     pub members: &'static [Member],
     /// Whether the distribution of keys can be chosen.
     pub takes_distribution: bool,
-    /// A small case of all that it does.
+    /// A small trial of all its transactions.
     pub trial: Trial,
     /// Makes a workload. [`WorkloadSpec::build`] calls it, with a member and
     /// data of this family.
@@ -55,7 +55,7 @@ pub struct Trial {
     pub transactions: u32,
 }
 
-/// Why a workload cannot be made.
+/// Why a workload could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {

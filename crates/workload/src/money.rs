@@ -24,7 +24,7 @@ pub(crate) fn cents(row: &dyn Row, column: usize) -> Option<i64> {
     decimal(row, column, CENTS)
 }
 
-/// Cents, for people.
+/// Displays cents as an amount.
 pub(crate) struct Money(pub(crate) i64);
 
 impl fmt::Display for Money {

@@ -14,8 +14,7 @@ use crate::{connection::Value, schema::TableId};
 pub struct Partition {
     /// The table.
     pub table: TableId,
-    /// Which part of it; the meaning is the workload's (for TPC-C a
-    /// warehouse).
+    /// Which part of it, in the workload's sense (for TPC-C a warehouse).
     pub part: u32,
     /// How many rows it has, or about how many where the rows themselves
     /// decide (order lines).
@@ -28,11 +27,9 @@ pub trait Population: Sync {
     /// fills each table in key order.
     fn partitions(&self) -> Vec<Partition>;
 
-    /// Generates one partition into `batch`, whatever that held before, and
-    /// hands it over each time it is full and once at the end; `consume`
-    /// empties nothing, the generator clears it.
-    /// Stops at the first `false`, which `consume` answers when it wants no
-    /// more.
+    /// Generates one partition into `batch`, whatever that held before. Hands it to `consume`
+    /// each time it is full and once at the end, and clears it itself. Stops when `consume`
+    /// returns `false`.
     fn generate(
         &self,
         partition: &Partition,
@@ -50,11 +47,11 @@ enum StoredValue {
     Timestamp(i64),
 }
 
-/// Some rows of one table, in two allocations that are used again and again.
+/// Some rows of one table, in two allocations that are reused.
 #[derive(Debug)]
 pub struct RowBatch {
     table: TableId,
-    /// Of a row; at least one.
+    /// Columns of a row; at least one.
     columns: usize,
     values: Vec<StoredValue>,
     text: String,
@@ -111,7 +108,7 @@ impl RowBatch {
         self.values.is_empty()
     }
 
-    /// Whether the batch wants to be handed over.
+    /// Whether the batch is due to be handed over.
     pub fn is_full(&self) -> bool {
         // Asked after every row, so without the division of `len`.
         self.values.len() >= Self::ROWS * self.columns || self.text.len() >= Self::TEXT_BYTES

@@ -13,8 +13,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Octavo's workloads: a new family is one more line here. The first member
-    /// of the first family is the default.
+    /// Octavo's workloads. A new family is one more line here. The default is the first member
+    /// of the first family.
     pub fn standard() -> Self {
         Self {
             families: vec![

@@ -18,17 +18,17 @@ pub struct Table {
     pub primary_key: &'static [&'static str],
     /// Further indexes.
     pub indexes: &'static [Index],
-    /// Keys of other tables that rows have to name.
+    /// Foreign keys.
     pub references: &'static [ForeignKey],
-    /// Conditions in SQL that each row has to meet.
+    /// Check constraints in SQL.
     pub checks: &'static [&'static str],
-    /// About how many bytes of values one row has, for planning space.
+    /// Approximate bytes of values in a row, for planning space.
     pub row_bytes_mean: u32,
 }
 
 impl Table {
-    /// References for which InnoDB makes an index: no key and no other index begins with
-    /// their columns.
+    /// Foreign keys for which InnoDB creates an index: neither the primary key nor an index
+    /// begins with their columns.
     pub fn foreign_keys_without_index(&self) -> impl Iterator<Item = &'static ForeignKey> {
         let begins = |key: &[&str], columns: &[&str]| key.starts_with(columns);
         self.references.iter().filter(move |reference| {
@@ -38,7 +38,7 @@ impl Table {
         })
     }
 
-    /// What its columns hold, in their order.
+    /// The kinds of its columns, in order.
     pub fn kinds(&self) -> Vec<ColumnKind> {
         self.columns.iter().map(|column| column.kind).collect()
     }

@@ -7,21 +7,20 @@ use std::time::Duration;
 pub struct TransactionKind {
     /// The name as the specification writes it.
     pub name: &'static str,
-    /// Whether the terminal only queues it and goes on at once (TPC-C's
-    /// Delivery). Its latency counts from the queueing.
+    /// Whether the terminal only queues it and continues at once (TPC-C's Delivery). Its
+    /// latency counts from the queueing.
     pub deferred: bool,
     /// Whether its commits are the workload's throughput (TPC-C: New-Order).
     pub counted: bool,
-    /// Within which time 90 % have to be answered, where the specification
-    /// says so; for a deferred kind until it is done.
+    /// The specification's limit of the 90th percentile of response times, if any. A deferred
+    /// kind is answered when it is done.
     pub response_limit: Option<Duration>,
-    /// What a terminal's operator does around it, where the specification
-    /// says so.
+    /// Keying and think times of a terminal's operator, if the specification has any.
     pub pace: Option<Pace>,
 }
 
 impl TransactionKind {
-    /// A kind that is counted and that nothing else is said of.
+    /// A counted kind without other properties.
     pub const fn plain(name: &'static str) -> Self {
         Self {
             name,
@@ -29,7 +28,7 @@ impl TransactionKind {
         }
     }
 
-    /// Such a kind without a name.
+    /// A counted kind without a name or other properties.
     pub const PLAIN: Self = Self {
         name: "",
         deferred: false,
@@ -39,13 +38,13 @@ impl TransactionKind {
     };
 }
 
-/// The times that a terminal's operator takes.
+/// Keying and think times of a terminal's operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// To key in a transaction, before it is submitted.
+    /// Keying time, before a transaction is submitted.
     pub keying: Duration,
-    /// To think after the answer: the mean of a negative exponential
-    /// distribution that is cut at [`Pace::THINK_CUT`] times the mean.
+    /// Mean think time after the answer. Think times follow a negative exponential
+    /// distribution, cut at [`Pace::THINK_CUT`] times the mean.
     pub think_mean: Duration,
 }
 
@@ -60,7 +59,7 @@ impl Pace {
 pub enum Outcome {
     /// Committed.
     Committed,
-    /// Rolled back because the specification wants it so (TPC-C: 1 % of
-    /// New-Order). Counted apart from errors.
+    /// Rolled back as the specification requires (TPC-C: 1% of New-Orders). Counted apart from
+    /// errors.
     RolledBack,
 }

@@ -1,4 +1,4 @@
-//! The boundary of workloads.
+//! The interface of workloads.
 
 use std::sync::Arc;
 
@@ -11,9 +11,8 @@ use crate::{
 
 /// A source of transactions: one terminal, or several that take turns.
 ///
-/// The inputs of the transaction drawn last stay inside until it has run, so
-/// that a conflict is retried with the same inputs; nothing is allocated a
-/// transaction.
+/// It keeps the inputs of the transaction drawn last until that has run, so that a conflict is
+/// retried with the same inputs. Transactions allocate nothing.
 pub trait Client: Send {
     /// Draws the inputs of the next transaction; returns its position in
     /// [`Workload::transactions`].
@@ -47,7 +46,7 @@ pub(crate) fn boxed<C: Client + 'static>(
 pub trait Workload: Send + Sync {
     /// Its short name, as the flags write it.
     fn name(&self) -> &'static str;
-    /// What its initial rows depend on, apart from the seed.
+    /// The parameters of its initial rows, apart from the seed.
     fn data_spec(&self) -> DataSpec;
     /// Its tables in the order in which they are created.
     fn tables(&self) -> &[Table];
@@ -55,13 +54,12 @@ pub trait Workload: Send + Sync {
     fn statements(&self) -> &'static [Statement];
     /// Its kinds of transactions.
     fn transactions(&self) -> &'static [TransactionKind];
-    /// In which shares they are drawn.
+    /// The shares in which they are drawn.
     fn mix(&self) -> &Mix;
     /// What its counted transactions are called in the plural, such as "new
     /// orders".
     fn counted_name(&self) -> &'static str;
-    /// How many terminals the specification wants at this scale, if it wants
-    /// any.
+    /// Terminals that the specification requires at this scale, if any.
     fn terminals(&self) -> Option<u32> {
         None
     }
@@ -70,8 +68,8 @@ pub trait Workload: Send + Sync {
     /// The sources of one run, `count` of them, drawing from `seed`. They may
     /// share what they know of the data, and a new run needs new ones.
     fn clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>>;
-    /// The sources of one run in which clients begin one after the other: each works in all
-    /// of the data, so that what the first few do is what all do.
+    /// The sources of one run in which clients begin one after the other. Each works on all of
+    /// the data, so that the first few do what all do.
     fn joining_clients(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
@@ -80,15 +78,14 @@ pub trait Workload: Send + Sync {
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
-    /// A connection to its initial rows as far as their places go: what clients
-    /// touch on it is what they would touch in a database.
+    /// A connection that traces the rows that clients would touch in a database with the
+    /// initial rows.
     fn touch_tracer(&self) -> TouchTracer;
-    /// In what a run with this many connections differs from what the name
-    /// promises.
+    /// Deviations from the specification of a run with this many connections.
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {
         Vec::new()
     }
-    /// All consistency conditions, on a database at rest.
+    /// Checks all consistency conditions, on a database at rest.
     ///
     /// # Errors
     /// When the database fails or answers with rows that are not the

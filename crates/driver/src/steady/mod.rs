@@ -22,8 +22,7 @@ use tick::{STALL_COMMITS, miss_ratio};
 pub use tick::{Tick, throughput};
 pub(crate) use tick::{longest_gap_s, spread};
 
-/// A change of the throughput by less than this share of its mean is none that
-/// matters, however sure it is.
+/// Changes of throughput below this share of its mean do not matter, however certain they are.
 ///
 /// A run that rises evenly by 15 % is 7.5 % off at its ends, and half of what
 /// ordinary noise of a shared machine does to whole runs within minutes (a
@@ -63,24 +62,24 @@ const BATCHES: usize = 40;
 /// belongs to the run's stability.
 const SHORTEST: usize = 5;
 
-/// What a run was like.
+/// The verdict on a run's steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum Label {
     /// Noise around one level.
     Steady,
-    /// The same again and again.
+    /// It repeats itself.
     Periodic {
-        /// After so long, s.
+        /// The period, s.
         period_s: f64,
     },
     /// Not judged: too short, too little counted, or of a length in
     /// transactions, where no clock is to decide anything. Compared, and said
     /// to be so.
     NotJudged,
-    /// No one level: the throughput is no property of what was measured.
+    /// No single level: the throughput depends on when it was measured.
     NotSteady {
-        /// What it did.
+        /// In which way.
         why: UnsteadyReason,
     },
 }
@@ -100,7 +99,7 @@ pub enum UnsteadyReason {
     StillWarming,
     /// The throughput rose (or fell, below 0) all the time.
     Drift {
-        /// From the beginning to the end, as a share of the mean.
+        /// Change from beginning to end, as a share of the mean.
         change: f64,
     },
     /// The throughput changed to another level.
@@ -114,7 +113,7 @@ pub enum UnsteadyReason {
         /// So long after the figures begin, s.
         at_s: f64,
     },
-    /// One level, with so much noise that the mean is hardly known.
+    /// One level, but too noisy for a useful mean.
     Uneven {
         /// [`Stability::variation`](crate::stability::Stability::variation) of the figures' time.
         variation: f64,
@@ -165,7 +164,7 @@ pub struct Steadiness {
 pub struct WarmUp {
     /// So many ticks, half of them at most.
     pub ticks: usize,
-    /// Whether even that is not enough.
+    /// Whether the warm-up lasts longer than that.
     pub is_incomplete: bool,
 }
 
@@ -288,7 +287,7 @@ pub fn judge(ticks: &[Tick], first: usize) -> Label {
     }
 }
 
-/// How a series leaves its level.
+/// How a series changes its level.
 enum Departure {
     /// By so much from beginning to end.
     Drift(f64),

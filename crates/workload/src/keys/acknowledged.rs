@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-/// Hands out key numbers in order and knows up to which all are committed,
-/// without a lock: a client that the scheduler stops holds no other up.
+/// Hands out key numbers in order and knows up to which all are committed. It takes no lock,
+/// so a descheduled client delays no other.
 ///
 /// YCSB's `AcknowledgedCounterGenerator` acknowledges failed inserts as well
 /// and throws when its window is full.
@@ -91,7 +91,7 @@ impl AcknowledgedKeys {
         }
     }
 
-    /// The number of keys from 0 on that all are acknowledged. Never falls.
+    /// The number of keys from 0 on that are all acknowledged. Never falls.
     #[inline]
     pub(crate) fn limit(&self) -> u64 {
         self.limit.load(SeqCst)

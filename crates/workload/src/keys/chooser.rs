@@ -88,8 +88,8 @@ impl Chooser {
     }
 }
 
-/// Whose turn it is, shared by all clients of a run, as YCSB's
-/// `SequentialGenerator` is.
+/// The next sequential key, shared by all clients of a run, as in YCSB's
+/// `SequentialGenerator`.
 #[derive(Debug, Default)]
 pub(crate) struct Turn(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! A hot part of the keys that most operations fall on.
+//! A hot part of the keys, which gets most operations.
 
 use super::{distribution::Hotspot, uniform::below};
 use crate::{

@@ -1,4 +1,4 @@
-//! What one client really ran.
+//! Audit of one client's transactions.
 
 use super::{
     schema::{ACCOUNTS_PER_UNIT, TELLERS_PER_UNIT},
@@ -24,7 +24,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Nothing yet; all memory is taken here.
+    /// Empty counts. Allocates all memory.
     pub(super) fn new(scale: u32) -> Self {
         let scale = i64::from(scale);
         Self {
@@ -47,7 +47,7 @@ impl Counts {
         }
     }
 
-    /// The audit. What the mix leaves out is left out.
+    /// The audit, without kinds that the mix leaves out.
     pub(super) fn audit(&self, mix: &Mix) -> Audit {
         let is_drawn = |script: Script| mix.weights()[script as usize] > 0;
         let lines = AuditLine::of_kinds(&TRANSACTIONS, &self.ran, mix, "transactions");

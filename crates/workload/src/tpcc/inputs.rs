@@ -1,5 +1,4 @@
-//! What a terminal enters: the inputs of the five transactions, and the deck
-//! that they are dealt from.
+//! Inputs of the five transactions, as terminals enter them, and the deck that deals them.
 
 use super::{
     random::Constants,
@@ -7,15 +6,14 @@ use super::{
 };
 use crate::random::Draws;
 
-/// The item that no population has, for New-Orders that are rolled back
-/// (clause 2.4.1.5).
+/// An item that does not exist, for New-Orders that are rolled back (clause 2.4.1.5).
 pub(super) const UNUSED_ITEM: i64 = ITEMS + 1;
 
 /// The smallest deck of clause 5.2.4.2: ten New-Orders, ten Payments and one
 /// of each other.
 pub(super) const CARDS: [u32; 5] = [10, 10, 1, 1, 1];
 
-/// Where a terminal stands.
+/// The place of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terminal {
     /// Its home warehouse, for all transactions (clause 2.4.1.1).

@@ -37,7 +37,7 @@ impl Draws {
     }
 }
 
-/// What marks a brand as original.
+/// The mark of original brands.
 pub(super) const ORIGINAL: &str = "ORIGINAL";
 
 /// The parameters of a non-uniform draw, NURand(A, x, y) with its constant C
@@ -85,7 +85,7 @@ impl NuRand {
         }
     }
 
-    /// The same range, with all values as likely as each other: what is mixed in is 0.
+    /// The same range with all values equally likely.
     pub(super) const fn uniform(self) -> Self {
         Self { a: 0, c: 0, ..self }
     }
@@ -183,7 +183,8 @@ impl Tenth {
     }
 }
 
-/// One set for the population and all terminals of a [`super::Tpcc`].
+/// The constants C of non-uniform draws (clause 2.1.6): one set for the population and all
+/// terminals of a [`super::Tpcc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Constants {
     /// Surnames of the population (C-Load).
@@ -215,7 +216,7 @@ impl Constants {
         }
     }
 
-    /// The same, with customers and items as likely as each other.
+    /// The same with all customers and all items equally likely.
     pub(super) fn with_uniform_numbers(self) -> Self {
         Self {
             customer: self.customer.uniform(),

@@ -54,11 +54,10 @@ impl Tpcc {
         Self { mix, ..self }
     }
 
-    /// The same, with customers and items that are drawn by their numbers as likely as
-    /// each other, which is not what the specification wants. Surnames stay as they are.
+    /// The same with all customer and item numbers equally likely, against the specification.
+    /// Surnames stay non-uniform.
     ///
-    /// Tools that make the workload do so: Hammerora and HammerDB, whose New-Order draws
-    /// both by `RandomNumber`.
+    /// Hammerora and HammerDB do so: their New-Order draws both by `RandomNumber`.
     pub fn with_uniform_numbers(self) -> Self {
         Self {
             constants: self.constants.with_uniform_numbers(),

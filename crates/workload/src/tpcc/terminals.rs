@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Audit, Client, Connection, ConnectionError, Mix, Outcome, mix::Deck, random::Draws};
 
-/// Microseconds from one draw of a client to its next on its clock.
+/// Microseconds by which a client's clock advances with each draw.
 const TICK: i64 = 1000;
 
 /// A client's terminals: those whose index leaves the client's when divided
@@ -30,7 +30,7 @@ const TICK: i64 = 1000;
 pub struct Terminals {
     /// The index of the first.
     first: u64,
-    /// From one's index to the next's.
+    /// The difference between two indices.
     step: u64,
     /// How many there are, at least one.
     own: u64,
@@ -39,7 +39,7 @@ pub struct Terminals {
     mix: Mix,
     clock: i64,
     drawn: Drawn,
-    /// Kept apart from [`Drawn`] for its lines.
+    /// Apart from [`Drawn`], to reuse the memory of its lines.
     new_order: NewOrder,
     runner: Runner,
     /// Whether the transaction drawn last was counted, at its first try.
@@ -106,7 +106,7 @@ impl Terminals {
         }
     }
 
-    /// What the New-Order that ran last showed on its terminal.
+    /// The reply of the last New-Order.
     pub fn new_order_reply(&self) -> &NewOrderReply {
         &self.runner.new_order
     }

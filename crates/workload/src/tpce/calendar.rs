@@ -6,9 +6,9 @@
 
 /// Microseconds of a second.
 pub(super) const SECOND: i64 = 1_000_000;
-/// Of a day of the calendar, and of one of trading.
+/// Microseconds of a calendar day, and of a day as trading counts it.
 pub(super) const DAY: i64 = 86_400 * SECOND;
-/// Of the hours of a day's trading.
+/// Microseconds of a day's trading hours.
 pub(super) const TRADING_DAY: i64 = 28_800 * SECOND;
 
 /// Monday, 2005-01-03, in days since 1970: initial trades begin at nine (EGen 1.14,

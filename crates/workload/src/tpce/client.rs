@@ -1,4 +1,4 @@
-//! A client: customers who ask, and the market that does what they order.
+//! A client: its customers, and the market that completes their orders.
 //!
 //! Which transaction is next follows from the time that passes with each, from the orders
 //! under way, and otherwise from a deck of cards. Times that transactions write come from
@@ -39,7 +39,7 @@ enum Drawn {
     DataMaintenance(MaintenanceTask),
 }
 
-/// One of several clients.
+/// One client.
 #[derive(Debug)]
 pub(super) struct TpceClient {
     inputs: Inputs,
@@ -103,7 +103,8 @@ impl TpceClient {
         }
     }
 
-    /// What is due: a feed that is full, an order that is done, data to maintain, or a card.
+    /// The next transaction: for a full feed, a completed order, due maintenance, or the next
+    /// card.
     fn next_kind(&mut self) -> (Kind, Option<Drawn>) {
         if let Some(feed) = self.exchange.full_feed() {
             self.feed = feed;

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Connection, Result};
 
-/// Of a run.
+/// The clock of one run.
 #[derive(Debug)]
 pub(super) struct Clock {
     scale: Scale,
@@ -25,11 +25,11 @@ pub(super) struct Clock {
     /// Whichever client runs first finds out.
     begin: AtomicI64,
     begun: Mutex<Option<RunStart>>,
-    /// How often data was maintained.
+    /// Runs of Data-Maintenance so far.
     maintained: AtomicI64,
 }
 
-/// From one Data-Maintenance to the next (clause 6.3.2).
+/// Time between two runs of Data-Maintenance, in microseconds (clause 6.3.2).
 const MAINTENANCE: i64 = 60 * calendar::SECOND;
 
 impl Clock {
@@ -76,7 +76,7 @@ impl Clock {
         calendar::date(self.scale.end()) + self.moment() - self.scale.end()
     }
 
-    /// Finds out where the run begins, unless another client has.
+    /// Reads from the database where the run begins, unless another client has.
     pub(super) fn begin(&self, connection: &mut dyn Connection) -> Result<RunStart> {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         match *begun {

@@ -20,12 +20,11 @@ use crate::random::Draws;
 /// Entries of a feed (clause 5.4.1).
 pub(super) const FEED: usize = 20;
 
-/// Shares that an entry is of that no trade made: of an order's limit that is reached, and
-/// of a security by chance.
+/// Quantities of feed entries without a trade: for a reached limit, and for a random security.
 const OF_LIMIT: i64 = 375;
 const BY_CHANCE: [i64; 2] = [325, 425];
 
-/// An order that the market does.
+/// An order for the market to complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Order {
     /// T_ID.
@@ -38,7 +37,7 @@ pub(super) struct Order {
     pub(super) bid: i64,
 }
 
-/// What happened to a security.
+/// An event of one security.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FeedEntry {
     /// By its ordinal.
@@ -50,7 +49,7 @@ pub(super) struct FeedEntry {
     pub(super) reached: Option<Order>,
 }
 
-/// An order that is done at a price.
+/// An order completed at a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CompletedOrder {
     pub(super) trade: i64,
@@ -63,9 +62,9 @@ pub(super) struct Exchange {
     securities: i64,
     /// A moment of trading, in microseconds.
     now: i64,
-    /// When orders are done, and in which order they came.
+    /// Open orders by completion time, then in the order of their arrival.
     to_do: BinaryHeap<Reverse<(i64, u64, Order)>>,
-    /// When limits are reached.
+    /// Limit orders by the time at which their limit is reached.
     limits: BinaryHeap<Reverse<(i64, u64, FeedEntry)>>,
     came: u64,
     reached: VecDeque<FeedEntry>,
@@ -74,7 +73,7 @@ pub(super) struct Exchange {
     entries: usize,
 }
 
-/// Room for as many orders from the beginning.
+/// Initial capacity, in orders.
 const ORDERS: usize = 4096;
 
 impl Exchange {
@@ -93,18 +92,17 @@ impl Exchange {
         }
     }
 
-    /// Lets time pass up to a moment.
+    /// Sets the time.
     pub(super) fn pass_to(&mut self, moment: i64) {
         self.now = moment;
     }
 
-    /// Orders that were to be done by now: at the market's price, or when their limit was
-    /// reached.
+    /// Orders due so far: market orders, and limit orders whose limit was reached.
     pub(super) fn due(&self) -> u64 {
         self.due
     }
 
-    /// An order that was committed.
+    /// Takes an order that was committed.
     pub(super) fn submit(&mut self, order: Order) {
         if order.kind.is_market() {
             self.due += 1;

@@ -1,7 +1,6 @@
-//! What an account has of a security: lots of shares, as they were bought, or sold without
-//! having them.
+//! An account's holding of a security: lots of shares, bought or sold short.
 
-/// Shares of one trade that are still there: negative when they are owed.
+/// Shares left of one trade; negative when sold short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lot {
     /// H_T_ID.
@@ -25,7 +24,7 @@ pub(super) struct LotChange {
 /// Lots that a trade changes at most: quantities are hundreds, and none is larger than 800.
 pub(super) const CHANGED_MAX: usize = 9;
 
-/// What a trade did.
+/// The effect of a trade on lots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effect {
     changed: [LotChange; CHANGED_MAX],
@@ -57,7 +56,7 @@ impl Effect {
         self.sold += quantity * sold;
     }
 
-    /// What was gained, if anything.
+    /// The profit, at least 0.
     pub(super) fn profit(&self) -> i64 {
         (self.sold - self.bought).max(0)
     }

@@ -1,4 +1,4 @@
-//! How rows are numbered.
+//! The numbers of rows.
 //!
 //! Things have ordinals from 0 here, and numbers in tables: EGen adds a constant to both
 //! kinds of them, so that they take the bytes that they would in a large database.
@@ -12,10 +12,10 @@ pub(super) const TRADE_SHIFT: i64 = 200_000_000_000_000;
 /// Customers that a population is made of at once (clause 2.6.1.2).
 pub(super) const LOAD_UNIT: i64 = 1000;
 
-/// Numbers that a customer has for accounts.
+/// Account numbers reserved for each customer.
 pub(super) const ACCOUNTS_MAX: i64 = 10;
 
-/// Of the thing with this ordinal.
+/// The number of the thing with this ordinal.
 pub(super) const fn ident(ordinal: i64) -> i64 {
     IDENT_SHIFT + ordinal + 1
 }

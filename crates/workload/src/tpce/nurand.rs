@@ -12,8 +12,8 @@ pub(super) struct NuRnd {
     pub(super) shift: u32,
 }
 
-/// Blocks of numbers that have all bits above the drawn ones in common, at most: their
-/// shares take some seconds.
+/// The most blocks of numbers with equal upper bits that shares are computed for, which takes
+/// some seconds.
 const BLOCKS_MAX: i64 = 1000;
 
 impl NuRnd {

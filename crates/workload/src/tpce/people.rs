@@ -88,7 +88,7 @@ pub(super) fn surname(draws: &mut KeyedDraws) -> Name {
     Name::of_rank(rank(draws, SURNAMES), &SURNAME_ENDINGS)
 }
 
-/// What can be told of somebody.
+/// A person's names and sex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Person {
     number: i64,
@@ -100,7 +100,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// The one with this number: a customer's, or another.
+    /// The person with this number, a customer or another.
     pub(super) fn new(seed: Seed, number: i64) -> Self {
         let mut draws = KeyedDraws::new(seed, Attribute::Person, number);
         let is_male = draws.percent(49);

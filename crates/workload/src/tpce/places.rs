@@ -11,7 +11,7 @@ use super::{
 
 /// Rows of ZIP_CODE (clause 2.6.1.7).
 pub(super) const ZIP_CODES: i64 = 14_741;
-/// Of them those of Canada, which come behind the others. Chosen.
+/// Canada's among them, which come after the others. Our choice.
 const CANADIAN: i64 = 741;
 const AMERICAN: i64 = ZIP_CODES - CANADIAN;
 
@@ -50,8 +50,8 @@ impl Zip {
         Self(place)
     }
 
-    /// Of an address. Some towns have many more addresses than others: the share of the
-    /// first n of them, in an order by chance, is the square root of n's. Chosen.
+    /// The zip code of an address. Some towns have many more addresses than others: in a
+    /// random order, the first n have the square root of n's share. Our choice.
     pub(super) fn of_address(scale: &Scale, address: i64) -> Self {
         let fraction = KeyedDraws::new(scale.seed, Attribute::Zip, address).fraction();
         let turn = (fraction * fraction * ZIP_CODES as f64) as i64;
@@ -155,7 +155,7 @@ impl TaxRate {
         };
     }
 
-    /// The same as a text of its own.
+    /// TX_ID as a new string.
     pub(super) fn id(self) -> String {
         let mut text = String::new();
         self.push_id(&mut text);

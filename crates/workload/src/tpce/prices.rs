@@ -1,4 +1,4 @@
-//! What securities cost at any moment, and what trading them costs.
+//! Prices of securities at any moment, and costs of trading them.
 
 use super::{calendar::SECOND, securities::Exchange, trade_kind::TradeKind};
 

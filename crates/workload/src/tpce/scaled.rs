@@ -20,7 +20,7 @@ pub(super) const CUSTOMERS: Parameter = Parameter {
     multiple_of: LOAD_UNIT as u64,
 };
 
-/// The specification has 300 (clause 2.6.1.6).
+/// Days of initial trades. The specification has 300 (clause 2.6.1.6).
 pub(super) const TRADE_DAYS: Parameter = Parameter {
     name: "trade-days",
     unit: Unit::Count,
@@ -33,7 +33,7 @@ pub(super) const TRADE_DAYS: Parameter = Parameter {
     multiple_of: 1,
 };
 
-/// The specification has 500 (clause 2.6.1.4).
+/// Customers for each trade a second. The specification has 500 (clause 2.6.1.4).
 pub(super) const SCALE_FACTOR: Parameter = Parameter {
     name: "scale-factor",
     unit: Unit::Count,
@@ -46,7 +46,7 @@ pub(super) const SCALE_FACTOR: Parameter = Parameter {
     multiple_of: 10,
 };
 
-/// Of the specification (clause 2.6.1).
+/// The specification's values (clause 2.6.1).
 pub(super) const SPECIFIED_CUSTOMERS: i64 = 5000;
 pub(super) const SPECIFIED_DAYS: i64 = 300;
 pub(super) const SPECIFIED_SCALE_FACTOR: i64 = 500;
@@ -61,7 +61,7 @@ pub(super) const ACCOUNTS: i64 = 5000;
 /// Addresses of exchanges, which come first.
 pub(super) const EXCHANGES: i64 = 4;
 
-/// How much data there is.
+/// The scale of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
     pub(super) seed: Seed,
@@ -141,7 +141,7 @@ impl Scale {
         EXCHANGES + company
     }
 
-    /// Likewise of a customer's.
+    /// The ordinal of a customer's address.
     pub(super) fn customer_address(&self, customer: i64) -> i64 {
         EXCHANGES + self.companies() + customer
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::scaled::{COMPANIES, SECURITIES, Scale};
 
-/// Where a security is traded (clause 2.2.7.5).
+/// An exchange (clause 2.2.7.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
     Nyse,
@@ -28,7 +28,7 @@ impl Exchange {
         }
     }
 
-    /// Where a security is traded, by its ordinal.
+    /// The exchange that lists a security, by its ordinal.
     pub(super) fn listing(security: i64) -> Self {
         let unit = security.div_euclid(SECURITIES);
         let place = (389 * security.rem_euclid(SECURITIES) + 17) % SECURITIES;
@@ -73,7 +73,7 @@ fn of_unit(unit: i64) -> [i64; 4] {
     std::array::from_fn(|exchange| CUMULATIVE[turn][exchange] - before[exchange])
 }
 
-/// A security's name in trading: letters, in the order of ordinals.
+/// A security's symbol: letters, in the order of ordinals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Symbol {
     letters: [u8; Self::LETTERS_MAX],
@@ -85,7 +85,7 @@ impl Symbol {
     /// Four letters name as many.
     const OF_FOUR: i64 = 26 * 26 * 26 * 26;
 
-    /// Of the security with this ordinal.
+    /// The symbol of the security with this ordinal.
     pub(super) fn new(scale: &Scale, security: i64) -> Self {
         let length = if scale.securities() <= Self::OF_FOUR {
             4
@@ -104,7 +104,7 @@ impl Symbol {
         }
     }
 
-    /// The ordinal of the security with this name; `None` when there is none.
+    /// The ordinal of the security with this symbol, if there is one.
     pub(super) fn security(scale: &Scale, symbol: &str) -> Option<i64> {
         let mut security = 0;
         for letter in symbol.bytes() {

@@ -19,7 +19,7 @@ impl TradeKind {
         Self::StopLoss,
     ];
 
-    /// Of a hundred trades, in the order of [`Self::ALL`] (clause 6.4.1).
+    /// Percent of trades, in the order of [`Self::ALL`] (clause 6.4.1).
     pub(super) const PERCENT: [i64; 5] = [30, 30, 20, 10, 10];
 
     /// The kind for a point of 1 to 100.
@@ -83,8 +83,7 @@ impl TradeKind {
         }
     }
 
-    /// What is paid when the market's price is this: nobody pays more or gets less than
-    /// the limit.
+    /// The price paid at this market price: nobody pays more or gets less than the limit.
     pub(super) const fn paid(self, price: i64, limit: i64) -> i64 {
         match self {
             Self::LimitBuy if limit < price => limit,
@@ -94,7 +93,7 @@ impl TradeKind {
     }
 }
 
-/// Shares of an order, each as likely as another.
+/// Shares of an order, equally likely.
 pub(super) const QUANTITIES: [i64; 4] = [100, 200, 400, 800];
 
 #[cfg(test)]

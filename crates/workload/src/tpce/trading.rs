@@ -1,4 +1,4 @@
-//! The trades that were done before the first run (EGen 1.14, `TradeGen.cpp`).
+//! The trades completed before the first run (EGen 1.14, `TradeGen.cpp`).
 //!
 //! One load unit's orders come one after the other, at the nominal rate. When and at which
 //! price each is done follows from the order alone; holdings, and the taxes on what was
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::random::Draws;
 
-/// A trade that was done.
+/// A completed trade.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trade {
     /// T_ID.
@@ -40,14 +40,14 @@ pub(super) struct Trade {
     pub(super) bid: i64,
     pub(super) is_lifo: bool,
     pub(super) is_cash: bool,
-    /// When it was ordered, submitted and done.
+    /// When it was ordered, submitted and completed.
     pub(super) ordered: i64,
     pub(super) submitted: i64,
     pub(super) done: i64,
     pub(super) price: i64,
     pub(super) charge: i64,
     pub(super) commission: i64,
-    /// What it did to holdings; known when it is done.
+    /// Its effect on holdings, known when it is completed.
     pub(super) effect: Effect,
     pub(super) tax: i64,
     /// CA_TAX_ST of the account.
@@ -92,10 +92,10 @@ pub(super) struct Trading {
     holdings: Vec<Vec<Lot>>,
     /// Orders begun so far, those thrown away as well.
     begun: i64,
-    /// Orders of which not all before them have been told, by their place from `first`.
+    /// Orders that wait for earlier ones to be returned, by their place from `first`.
     under_way: VecDeque<Option<Trade>>,
     first: i64,
-    /// When orders are done, and their places.
+    /// Completion times of orders, and their places.
     to_do: BinaryHeap<Reverse<(i64, i64)>>,
 }
 
@@ -115,8 +115,7 @@ impl Trading {
         }
     }
 
-    /// The next trade in the order of T_ID, with its effect; `None` when all have been
-    /// told.
+    /// The next trade in the order of T_ID, with its effect; `None` after the last.
     pub(super) fn next(&mut self) -> Option<Trade> {
         loop {
             match self.under_way.front() {
@@ -137,8 +136,8 @@ impl Trading {
         }
     }
 
-    /// What accounts have after all trades were told: number of the account, ordinal of the
-    /// security, and lots. In the order of the accounts' numbers and of the securities.
+    /// Holdings after all trades: account number, ordinal of the security, and lots. Ordered
+    /// by account number and security.
     pub(super) fn holdings(&self) -> impl Iterator<Item = (i64, i64, &[Lot])> {
         (0..ACCOUNT_NUMBERS).flat_map(move |number| {
             let slot = number as usize * BASKET_MAX;
@@ -158,8 +157,7 @@ impl Trading {
         })
     }
 
-    /// All lots after all trades were told, by H_T_ID: number of the account, ordinal of
-    /// the security, and lot.
+    /// All lots after all trades, by H_T_ID: account number, ordinal of the security, and lot.
     pub(super) fn lots(&self) -> Vec<(i64, i64, Lot)> {
         let mut all: Vec<(i64, i64, Lot)> = self
             .holdings()
@@ -171,7 +169,7 @@ impl Trading {
         all
     }
 
-    /// Begins an order, and finishes those that are done before it.
+    /// Begins an order, and completes those that are due before it.
     fn order(&mut self) {
         let place = self.begun;
         self.begun += 1;
@@ -245,7 +243,7 @@ impl Trading {
         }
     }
 
-    /// Does what is done up to a moment.
+    /// Completes the orders that are due up to a moment.
     fn finish(&mut self, moment: i64) {
         while let Some(&Reverse((done, place))) = self.to_do.peek()
             && done <= moment
@@ -278,7 +276,7 @@ fn in_trading_hours(moment: i64) -> i64 {
     }
 }
 
-/// How long an exchange takes: a second on average, five at most.
+/// Time until an exchange completes an order: a second on average, five at most.
 pub(super) fn completion_delay(draws: &mut Draws) -> i64 {
     let fraction = (1.0 - draws.fraction()).ln();
     ((-fraction * SECOND as f64) as i64).min(5 * SECOND)

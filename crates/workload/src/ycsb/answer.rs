@@ -32,7 +32,7 @@ pub(super) fn failed(statement: StatementId, answer: UnexpectedAnswer) -> Connec
     crate::answer::failed(STATEMENTS, statement, answer)
 }
 
-/// Says that other than the `wanted` number of rows was found or changed.
+/// Refuses another than the `wanted` number of rows.
 pub(super) fn expect(
     statement: StatementId,
     key: &str,

@@ -1,4 +1,4 @@
-//! What one client really ran.
+//! Audit of one client's operations.
 
 use super::{
     core::{Kind, SCAN_MAX, TRANSACTIONS},

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKeys};
 
-/// A record with its key number, kept until it is in the database or given up
-/// for another client to insert: whatever fails, no key number is left out.
+/// A record with its key number, kept until it is in the database or left to another client.
+/// Whatever fails, no key number is skipped.
 #[derive(Debug)]
 pub(super) struct NewRecord {
     seed: Seed,

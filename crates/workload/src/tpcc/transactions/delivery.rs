@@ -17,7 +17,7 @@ use crate::{
     tpcc::{inputs::Delivery, schema::DISTRICTS, statements as sql},
 };
 
-/// Another transaction was faster.
+/// Another transaction delivered the order first.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "another transaction delivered order {order} of warehouse {warehouse}, district {district} first"

@@ -1,5 +1,5 @@
-//! What runs a client's transactions: its buffers, what several transactions
-//! share, and the two that only read (clauses 2.6 and 2.8).
+//! Runs a client's transactions: buffers, code that several transactions share, and the two
+//! that only read (clauses 2.6 and 2.8).
 
 use std::mem;
 
@@ -73,7 +73,7 @@ pub(super) struct Due {
     pub(super) amount: i64,
 }
 
-/// Runs transactions with buffers that are used again and again.
+/// Runs transactions with buffers that are reused.
 #[derive(Debug, Default)]
 pub(in crate::tpcc) struct Runner {
     pub(in crate::tpcc) new_order: NewOrderReply,

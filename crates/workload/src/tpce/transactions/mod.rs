@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) use begin::{RunStart, begin};
 
-/// What transactions use again and again: nothing is allocated for each.
+/// Buffers that a client's transactions reuse, so that none allocates.
 #[derive(Debug)]
 pub(super) struct Runner {
     pipeline: Pipeline<'static>,
@@ -32,7 +32,7 @@ pub(super) struct Runner {
     kind: String,
     exchange: String,
     tax_ident: String,
-    /// The tax number of who orders.
+    /// The tax number of the person who orders.
     executor: String,
     trades: Vec<FoundTrade>,
     lots: Vec<(i64, i64, i64)>,
@@ -44,7 +44,7 @@ pub(super) struct Runner {
 
 /// Texts of a transaction that are needed at the same time: those of a watch list.
 const TEXTS: usize = 150;
-/// Room for each of them from the beginning, and for as many rows.
+/// Initial capacity of each text in bytes, and of lists in rows.
 const TEXT_BYTES: usize = 256;
 const ROWS: usize = 64;
 
@@ -70,7 +70,7 @@ impl Runner {
     }
 }
 
-/// A trade that is looked at.
+/// A trade found by Trade-Lookup or Trade-Update.
 #[derive(Clone, Copy, Debug, Default)]
 struct FoundTrade {
     id: i64,

@@ -453,9 +453,14 @@ fn load(result: &BenchResult) -> Section {
     values.push((
         "driver",
         format!(
-            "{} of CPU per transaction, {} transactions per second on a no-op database",
+            "{} of CPU per transaction, {} transactions per second on a no-op database ({})",
             time(result.driver.cpu_us_per_transaction),
             number(result.driver.transactions_per_second),
+            if result.driver.cached {
+                format!("cached {}", result.driver.measured_at.strftime("%F %R UTC"))
+            } else {
+                "measured before this run".into()
+            },
         ),
     ));
     // A database that is no server is part of the client.
@@ -662,6 +667,19 @@ mod tests {
     /// All on one line, so that line breaks do not matter.
     fn words(result: &BenchResult) -> String {
         fixture::words(&bench(result).terminal(100, false))
+    }
+
+    #[test]
+    fn driver_cost_says_where_it_comes_from() {
+        let mut result = result();
+        assert!(words(&result).contains("no-op database (measured before this run)"));
+        result.driver.cached = true;
+        result.driver.measured_at = "2026-11-25T22:10:59Z".parse().unwrap();
+        let told = words(&result);
+        assert!(
+            told.contains("database (cached 2026-11-25 22:10 UTC)"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -956,6 +956,7 @@ pub(crate) fn bench() -> BenchResult {
             },
             hdr_log: None,
             octavo_version: "0",
+            caches: None,
         };
         octavo_experiment::bench::bench(settings, &SilentObserver)
             .unwrap()

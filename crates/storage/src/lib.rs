@@ -6,11 +6,12 @@
 //! [`directory`] makes, marks and locks the directories that Octavo works in,
 //! [`confine`] holds a process to them, and [`namespace`] keeps mounts from others.
 //! [`procfs`] reads mounts and processes, [`direct`] says whether a file has direct I/O,
-//! [`aligned`] is memory for that, [`entry`] reads a device's catalog entry from a file,
+//! [`aligned`] is memory for that, [`cache`] is where Octavo keeps what it can make again, [`entry`] reads a device's catalog entry from a file,
 //! and [`text`] reads any file of text that somebody names.
 //! Databases and workloads are unknown here.
 
 pub mod aligned;
+pub mod cache;
 pub mod calibrate;
 pub mod confine;
 pub mod direct;

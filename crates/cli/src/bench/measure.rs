@@ -63,6 +63,7 @@ pub(super) fn measure(
     let create =
         |path: &Path| Unfinished::create(path).with_context(|| format!("write {}", path.display()));
     let mut hdr_log = hdr_log.map(create).transpose()?;
+    let caches = octavo_storage::cache::directory();
     let settings = BenchSettings {
         target,
         workload: wanted.workload.as_ref(),
@@ -74,6 +75,7 @@ pub(super) fn measure(
         length: wanted.length,
         hdr_log: hdr_log.as_mut().map(|log| log as &mut dyn Write),
         octavo_version: env!("CARGO_PKG_VERSION"),
+        caches: caches.as_deref(),
     };
     let result = run(settings, &watcher);
     watcher.finish();

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::geteuid;
+use octavo_storage::cache;
 
 use super::refusal::refuse;
 use crate::{DatabaseError, Result, error::unless_stopped, files::named, server::tree};
@@ -26,27 +26,15 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// write.
 const ATTEMPTS: u32 = 50;
 
-/// `octavo` in the directory that `OCTAVO_CACHE` names; else
-/// `/var/cache/octavo` for root, and `octavo` in `XDG_CACHE_HOME` or `~/.cache`
-/// for others.
+/// The directory that builds and sources are kept in.
+///
+/// # Errors
+/// There is none for this user.
 pub(crate) fn cache_directory() -> Result<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let directory = if let Some(chosen) = set("OCTAVO_CACHE") {
-        // What is in a directory of the user's choice is the user's.
-        PathBuf::from(chosen).join("octavo")
-    } else if geteuid().is_root() {
-        PathBuf::from("/var/cache/octavo")
-    } else if let Some(caches) = set("XDG_CACHE_HOME") {
-        PathBuf::from(caches).join("octavo")
-    } else if let Some(home) = set("HOME") {
-        PathBuf::from(home).join(".cache/octavo")
-    } else {
-        return Err(DatabaseError::Missing {
-            what: "there is no directory for caches".into(),
-            remedy: "set OCTAVO_CACHE to one".into(),
-        });
-    };
-    std::path::absolute(&directory).map_err(named("find", &directory))
+    cache::directory().ok_or_else(|| DatabaseError::Missing {
+        what: "there is no directory for caches".into(),
+        remedy: "set OCTAVO_CACHE to one".into(),
+    })
 }
 
 /// A cache that no other Octavo builds in. Finished builds are read without
@@ -62,13 +50,7 @@ impl Cache {
     /// builds there, and removes what killed ones have left.
     pub(crate) fn lock(root: &Path, step: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<Self> {
         check_name(root)?;
-        let is_new = !root.exists();
-        fs::create_dir_all(root).map_err(named("create", root))?;
-        if is_new {
-            // Servers run as another user, and the file mode mask may be
-            // strict.
-            open_up(root, 0o755)?;
-        }
+        cache::create(root).map_err(named("create", root))?;
         let cache = Self {
             _lock: wait_for(&root.join("lock"), step)?,
             root: root.to_owned(),

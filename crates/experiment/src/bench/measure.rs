@@ -1,6 +1,6 @@
 //! Making the run.
 
-use std::{io, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use jiff::Timestamp;
@@ -63,6 +63,8 @@ pub struct BenchSettings<'a> {
     pub hdr_log: Option<&'a mut dyn io::Write>,
     /// The version of Octavo.
     pub octavo_version: &'a str,
+    /// Where the driver's own cost is kept between runs; `None` to measure it.
+    pub caches: Option<&'a Path>,
 }
 
 /// Why a bench gave no result.
@@ -106,8 +108,8 @@ pub struct Benched {
 }
 
 /// Makes the run; an interrupt while measuring ends it early and keeps what
-/// was measured. The driver's own cost is measured before it, which takes
-/// half a second.
+/// was measured. The driver's own cost is measured before it where no earlier run
+/// has kept it, which takes half a second.
 ///
 /// # Errors
 /// When the run fails. One whose database was lost, whose storage was full, or in which
@@ -121,8 +123,13 @@ pub fn bench(
     observer: &dyn Observer,
 ) -> Result<Benched, BenchError> {
     let interrupted = || observer.interrupted();
-    let driver =
-        cost::measure(settings.workload, settings.seed, &interrupted).map_err(RunError::from)?;
+    let driver = cost::find(
+        settings.workload,
+        settings.octavo_version,
+        settings.caches,
+        || cost::measure(settings.workload, settings.seed, &interrupted),
+    )
+    .map_err(RunError::from)?;
     let started_at = Timestamp::now();
     let mut serializer = V2DeflateSerializer::new();
     let mut out = settings.hdr_log.take();

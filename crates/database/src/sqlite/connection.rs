@@ -23,8 +23,8 @@ use super::session::Session;
 /// A session that its users take in turn, first come, first served.
 pub(crate) struct Turns {
     state: Mutex<State>,
-    /// Where the holder of ticket `t` waits: place `t % places.len()`. With a
-    /// place for each client no two wait at the same one.
+    /// Where the holder of ticket `t` waits: place `t % places.len()`, a power of two.
+    /// With a place for each client no two wait at the same one.
     places: Vec<Condvar>,
 }
 
@@ -44,7 +44,9 @@ impl Turns {
                 now_serving: 0,
                 session: Some(Box::new(session)),
             }),
-            places: (0..users.max(1)).map(|_| Condvar::new()).collect(),
+            places: (0..users.next_power_of_two())
+                .map(|_| Condvar::new())
+                .collect(),
         }
     }
 
@@ -52,7 +54,7 @@ impl Turns {
         let mut state = self.lock();
         let ticket = state.next_ticket;
         state.next_ticket += 1;
-        let place = &self.places[ticket % self.places.len()];
+        let place = self.place(ticket);
         loop {
             if state.now_serving == ticket
                 && let Some(session) = state.session.take()
@@ -68,11 +70,15 @@ impl Turns {
         state.session = Some(session);
         state.now_serving += 1;
         let waits = state.now_serving < state.next_ticket;
-        let place = &self.places[state.now_serving % self.places.len()];
+        let place = self.place(state.now_serving);
         drop(state);
         if waits {
             place.notify_all();
         }
+    }
+
+    fn place(&self, ticket: usize) -> &Condvar {
+        &self.places[ticket & (self.places.len() - 1)]
     }
 
     /// Takes the session away for good, or answers `None` while it is out.

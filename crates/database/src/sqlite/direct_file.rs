@@ -107,7 +107,9 @@ impl DirectFile {
 
     /// The file's length in bytes.
     pub(crate) fn size(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        // Of all that std's metadata asks for, SQLite wants this at the start
+        // of every transaction.
+        Ok(rustix::fs::fstat(&self.file)?.st_size as u64)
     }
 
     /// Cuts or extends the file to `size` bytes.

@@ -163,25 +163,31 @@ impl Row for SqliteRow<'_> {
     fn value(&self, column: usize) -> Value<'_> {
         let kind = self.kinds[column];
         // SAFETY: the statement stands on a row while `visit` runs. SQLite
-        // answers NULL for columns that it does not have. A text stays until
-        // the next step, and the row is borrowed until then.
+        // answers NULL for columns that it does not have. Values of columns are
+        // not protected by the connection's mutex, and one thread at a time
+        // uses the connection. A text stays until the next step, and the row is
+        // borrowed until then.
         unsafe {
-            let position = column as c_int;
-            match (ffi::sqlite3_column_type(self.raw, position), kind) {
+            let value = ffi::sqlite3_column_value(self.raw, column as c_int);
+            match (ffi::sqlite3_value_type(value), kind) {
                 (ffi::SQLITE_NULL, _) => return Value::Null,
-                (ffi::SQLITE_INTEGER, ColumnKind::Integer | ColumnKind::Integer32) => {
-                    return Value::Integer(ffi::sqlite3_column_int64(self.raw, position));
-                }
-                (ffi::SQLITE_INTEGER, ColumnKind::Decimal { scale, .. }) => {
-                    let unscaled = ffi::sqlite3_column_int64(self.raw, position);
-                    return Value::Decimal { unscaled, scale };
-                }
-                (ffi::SQLITE_INTEGER, ColumnKind::Timestamp) => {
-                    return Value::Timestamp(ffi::sqlite3_column_int64(self.raw, position));
+                (ffi::SQLITE_INTEGER, kind) => {
+                    let number = ffi::sqlite3_value_int64(value);
+                    match kind {
+                        ColumnKind::Integer | ColumnKind::Integer32 => {
+                            return Value::Integer(number);
+                        }
+                        ColumnKind::Decimal { scale, .. } => {
+                            let unscaled = number;
+                            return Value::Decimal { unscaled, scale };
+                        }
+                        ColumnKind::Timestamp => return Value::Timestamp(number),
+                        ColumnKind::Char(_) | ColumnKind::Varchar(_) => {}
+                    }
                 }
                 (ffi::SQLITE_TEXT, ColumnKind::Char(_) | ColumnKind::Varchar(_)) => {
-                    let text = ffi::sqlite3_column_text(self.raw, position);
-                    let length = ffi::sqlite3_column_bytes(self.raw, position);
+                    let text = ffi::sqlite3_value_text(value);
+                    let length = ffi::sqlite3_value_bytes(value);
                     if !text.is_null() {
                         let bytes = slice::from_raw_parts(text, length as usize);
                         if let Ok(text) = str::from_utf8(bytes) {

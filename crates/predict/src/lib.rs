@@ -25,6 +25,7 @@ mod packed;
 mod pages;
 mod postgres;
 mod processors;
+mod recording;
 mod registry;
 mod replacement;
 mod sample;

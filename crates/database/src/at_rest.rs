@@ -2,12 +2,21 @@
 //! server that may have been started for it.
 
 use octavo_workload::{
-    Connection, Result,
+    Connection, ConnectionError, Result,
     connection::{Access, Batch, BatchVisitor, RowVisitor, StatementId, Value},
     schema::Table,
 };
 
-use crate::Inspection;
+/// A database at rest that is read.
+pub trait Inspection: Connection {
+    /// Hands over all rows of `table`, in no particular order, and returns how
+    /// many there were. The columns come in the table's order, decimals with
+    /// their column's scale.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    fn scan(&mut self, table: &Table, visit: &mut RowVisitor<'_>) -> Result<u64, ConnectionError>;
+}
 
 /// A session that only reads, and how to clean up once it is gone, such as by
 /// ending the server that was started for it.

@@ -96,7 +96,7 @@ pub fn expected_contents(workload: &dyn Workload) -> Vec<TableContent> {
 struct RowSum {
     rows: u64,
     hash: u128,
-    /// Of the row that was added last, kept for its memory.
+    /// Encoded form of the row added last, kept to reuse its memory.
     bytes: Vec<u8>,
 }
 

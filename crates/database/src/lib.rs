@@ -17,7 +17,6 @@ mod estimate;
 mod external;
 mod files;
 mod fill;
-mod inspection;
 #[cfg(feature = "made-up")]
 pub mod made_up;
 mod marks;
@@ -48,13 +47,13 @@ pub fn free_what_servers_left(directory: &std::path::Path) {
     postgres::free_below(directory);
 }
 
+pub use at_rest::Inspection;
 pub use content::{TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use database::{Database, DatabaseKind};
 pub use description::{Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes};
 pub use error::{DatabaseError, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError};
-pub use inspection::Inspection;
 pub use modeled::OnlyModeled;
 pub use mysql::MARIADB;
 pub use noop::Noop;

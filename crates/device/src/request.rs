@@ -41,7 +41,7 @@ pub enum Command {
 /// One request to a [`Device`](crate::Device).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// What is asked.
+    /// The operation.
     pub command: Command,
     /// Where the extent begins, in bytes.
     pub offset: u64,

@@ -14,7 +14,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Whether a request goes on where one of the last streams ended.
+    /// Whether a request continues one of the last streams.
     #[inline]
     pub(crate) fn note(&mut self, request: Request) -> Pattern {
         let known = self.ends.iter().position(|end| *end == request.offset);

@@ -9,7 +9,7 @@ use crate::{
     request::{Mix, Operation, Pattern, Request},
 };
 
-/// What is asked of the storage, without how long.
+/// A load on storage, without its duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// The share of reads.
@@ -22,7 +22,7 @@ pub struct Load {
     pub depth: QueueDepth,
     /// Requests lie in the file's first bytes up to here.
     pub range_bytes: u64,
-    /// What is written.
+    /// Content of writes.
     pub content: Content,
     /// Which of the range's requests comes first in a sequence, modulo their number.
     pub first: u64,

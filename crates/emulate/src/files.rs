@@ -21,8 +21,7 @@ use octavo_units::Seed;
 use rustix::fs::FallocateFlags;
 
 use crate::{
-    answer::Answer,
-    buffers::Buffer,
+    answer::{Answer, Buffer},
     extents::{Full, Layout, Space},
     faults::{Fate, Faults, Requests},
     lock::{self, lock},
@@ -43,7 +42,7 @@ pub(crate) struct Files {
     faults: Faults,
     requests: Requests,
     seed: Seed,
-    /// Held by whoever changes a file, and alone by the power cut.
+    /// Shared by threads that change files; exclusive to a power cut.
     power: RwLock<()>,
     off: AtomicBool,
     /// Bytes in all undo logs.

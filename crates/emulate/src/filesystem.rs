@@ -42,7 +42,7 @@ macro_rules! or_error {
     };
 }
 
-/// What is mounted.
+/// The mounted file system.
 pub(crate) struct EmulatedFiles {
     files: Arc<Files>,
     names: Names,

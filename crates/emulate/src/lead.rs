@@ -67,7 +67,7 @@ impl Way {
 impl Lead {
     /// For a request of so many bytes. Those that carry none are taken for short
     /// reads.
-    pub(crate) fn of(&self, command: Command, bytes: u64) -> Duration {
+    pub(crate) fn for_request(&self, command: Command, bytes: u64) -> Duration {
         Duration::from_nanos(match command {
             Command::Write => self.write.ns(bytes),
             Command::Read | Command::Flush | Command::Trim => self.read.ns(bytes),
@@ -187,7 +187,7 @@ mod tests {
                 long_ns: 19_000,
             },
         };
-        let us = |command, bytes| lead.of(command, bytes).as_nanos() / 1000;
+        let us = |command, bytes| lead.for_request(command, bytes).as_nanos() / 1000;
         assert_eq!(us(Command::Read, 512), 10);
         assert_eq!(us(Command::Read, 4 << 10), 10);
         assert_eq!(us(Command::Read, 34 << 10), 25);

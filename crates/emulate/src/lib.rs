@@ -16,7 +16,6 @@
 mod answer;
 mod awake;
 mod backing;
-mod buffers;
 mod conditioned;
 mod error;
 mod extents;

@@ -89,7 +89,7 @@ struct Shared {
     clock: Clock,
     state: Mutex<State>,
     wake: Condvar,
-    /// What is answered from now on fails: the power is gone.
+    /// The power is off: every answer is an error.
     dead: AtomicBool,
     ended: AtomicBool,
     tally: Mutex<Tally>,
@@ -216,7 +216,10 @@ impl Pacer {
         parts.iter().try_for_each(|part| geometry.check(*part))?;
         timing.began = arrived.max(state.device.now());
         timing.over = timing.began;
-        timing.lead_ns = self.shared.clock.device_ns(state.lead.of(command, bytes));
+        timing.lead_ns = self
+            .shared
+            .clock
+            .device_ns(state.lead.for_request(command, bytes));
         let index = state.take_slot(parts.len() as u32, timing);
         for part in parts {
             state.device.submit(timing.began, Tag(index), *part)?;

@@ -33,7 +33,7 @@ pub(crate) struct Timing {
     pub(crate) lead_ns: u64,
 }
 
-/// What is noted of each answer.
+/// Counts and latencies of all requests.
 #[derive(Clone)]
 pub(crate) struct Tally {
     operations: [OperationTally; 3],
@@ -124,7 +124,7 @@ impl Tally {
                 late_us_p99: self.lateness.value_at_quantile(0.99) as f64 / 1e3,
                 late_us_max: self.lateness.max() as f64 / 1e3,
                 backing_late: share(self.backing_late),
-                lead_us: lead.of(Command::Read, 4096).as_nanos() as f64 / 1e3,
+                lead_us: lead.for_request(Command::Read, 4096).as_nanos() as f64 / 1e3,
                 cores_awake,
             },
             write_amplification: device.write_amplification(),
@@ -155,8 +155,8 @@ impl OperationTally {
             } else {
                 0.0
             },
-            modelled: Latency::of(&self.modelled),
-            answered: Latency::of(&self.answered),
+            modelled: Latency::from_histogram(&self.modelled),
+            answered: Latency::from_histogram(&self.answered),
         }
     }
 }
@@ -211,7 +211,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    fn of(histogram: &Histogram<u64>) -> Self {
+    fn from_histogram(histogram: &Histogram<u64>) -> Self {
         if histogram.is_empty() {
             return Self::default();
         }

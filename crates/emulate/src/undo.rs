@@ -30,7 +30,7 @@ pub(crate) struct UndoLog {
 
 #[derive(Debug)]
 struct Record {
-    /// Of the write, among those of all files.
+    /// Sequence number of the write among those of all files.
     number: u64,
     offset: u64,
     length: u64,

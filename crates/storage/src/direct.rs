@@ -32,7 +32,7 @@ pub enum DirectIo {
 }
 
 impl DirectIo {
-    /// Of an open file, whether that has O_DIRECT or not.
+    /// Direct I/O of an open file, opened with O_DIRECT or not.
     pub fn of(file: &File) -> Self {
         if is_memory(file) {
             return Self::Memory;
@@ -45,7 +45,7 @@ impl DirectIo {
         }
     }
 
-    /// Of the file at `path`, as far as it can be opened.
+    /// Direct I/O of the file at `path`; [`Self::Untold`] if it cannot be opened.
     pub fn of_path(path: &Path) -> Self {
         File::open(path).map_or(Self::Untold, |file| Self::of(&file))
     }

@@ -73,8 +73,8 @@ pub enum NotAFile {
     Pipe,
 }
 
-impl NotAFile {
-    fn of(kind: fs::FileType) -> Self {
+impl From<fs::FileType> for NotAFile {
+    fn from(kind: fs::FileType) -> Self {
         if kind.is_dir() {
             Self::Directory
         } else if kind.is_block_device() {
@@ -85,7 +85,9 @@ impl NotAFile {
             Self::Pipe
         }
     }
+}
 
+impl NotAFile {
     fn remedy(self) -> &'static str {
         match self {
             Self::Directory => "name the file in it",
@@ -144,7 +146,7 @@ pub fn open(path: &Path) -> Result<File, TextError> {
             true => Ok(()),
             false => Err(TextError::NotAFile {
                 path: path.to_owned(),
-                found: NotAFile::of(kind),
+                found: NotAFile::from(kind),
             }),
         }
     };

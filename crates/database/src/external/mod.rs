@@ -8,16 +8,14 @@
 
 mod counted;
 mod lock;
-mod mark;
-mod own;
+mod schema;
 mod server;
 mod url;
 
 pub(crate) use counted::Counted;
 pub(crate) use lock::Lock;
-pub use mark::SCHEMA;
-pub(crate) use mark::{LOADING, MARK, note_of};
-pub(crate) use own::{is_own_table, own_position};
+pub use schema::SCHEMA;
+pub(crate) use schema::{LOADING, MARK, is_own_table, note_of, own_position};
 pub use server::ExternalServer;
 pub(crate) use server::{Driven, LOCK_WAIT, busy, entangled, foreign, occupied, refused};
 pub use url::{Protocol, Url, UrlError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use octavo_units::PageSize;
 use octavo_workload::{Connection, Workload};
 
-use super::{counted::Counted, mark::SCHEMA, url::Url};
+use super::{counted::Counted, schema::SCHEMA, url::Url};
 use crate::{
     Counters, DatabaseError, Inspection, Isolation, LoadReport, Progress, Result, Running,
     StoragePath,

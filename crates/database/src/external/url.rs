@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, path::PathBuf, str::FromStr, time::Dura
 
 use octavo_workload::ConnectionError;
 
-use super::mark::SCHEMA;
+use super::schema::SCHEMA;
 use crate::wire::Stream;
 
 /// How long one address may take to answer.

@@ -29,7 +29,7 @@ impl Background {
     /// 2000 (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_io_capacity>),
     /// of MySQL since 8.4 10,000 and 20,000
     /// (<https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_io_capacity>).
-    pub(crate) fn of(version: &Version) -> Self {
+    pub(crate) fn for_version(version: &Version) -> Self {
         let (usual, most) = match version.flavour {
             Flavour::Mysql if version.number >= (8, 4, 0) => (10_000, 20_000),
             Flavour::Mysql | Flavour::Mariadb => (200, 2000),
@@ -70,7 +70,7 @@ const PAGES_MIN: u64 = 100;
 /// What `innodb_lru_scan_depth` is in every run, for its conditions.
 pub(crate) const LRU_SCAN_DEPTH_WORDS: &str = "a tenth of the buffer pool's pages, at least 100";
 
-/// Sessions besides those of clients: ours that looks, and a reserve.
+/// Sessions besides those of clients: the monitor's, and a reserve.
 const OTHER_SESSIONS: u32 = 10;
 
 /// What a server is started for.
@@ -260,7 +260,7 @@ fn pool(version: &Version, buffer: ByteCount) -> Vec<String> {
 /// the least that servers take is twice as much.
 fn background(version: &Version, page_size: PageSize, buffer: ByteCount) -> [String; 3] {
     let pages = |bytes| Background::pages(bytes, page_size);
-    let Background { usual, most } = Background::of(version);
+    let Background { usual, most } = Background::for_version(version);
     [
         format!("--innodb-io-capacity={}", pages(usual)),
         format!("--innodb-io-capacity-max={}", pages(most)),
@@ -445,7 +445,11 @@ mod tests {
                 "156.2 MiB/s of pages, at most 312.5 MiB/s: the default with 16K pages",
             ),
         ] {
-            assert_eq!(Background::of(&version(text)).words(), wanted, "{text}");
+            assert_eq!(
+                Background::for_version(&version(text)).words(),
+                wanted,
+                "{text}"
+            );
         }
     }
 

@@ -59,7 +59,7 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Channel {
     wire: Wire,
-    /// Of the next packet that arrives or, while we answer, leaves.
+    /// Sequence number of the next packet, in either direction.
     sequence: u8,
     current: Current,
     joined: Vec<u8>,

@@ -37,8 +37,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Of this directory.
-    pub(crate) fn of(directory: &Path) -> Result<Self> {
+    /// That of a directory, by its full path.
+    pub(crate) fn resolve(directory: &Path) -> Result<Self> {
         // Servers work in their data directory, not in ours.
         let directory = std::path::absolute(directory).map_err(named("find", directory))?;
         Ok(Self {

@@ -115,7 +115,7 @@ impl Database for Mysql {
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport> {
-        let layout = Layout::of(snapshot)?;
+        let layout = Layout::resolve(snapshot)?;
         load::load(self.programs()?, &layout, page_size, workload, progress)
     }
 
@@ -130,14 +130,14 @@ impl Database for Mysql {
         workload: &dyn Workload,
     ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
-        let layout = Layout::of(run)?;
+        let layout = Layout::resolve(run)?;
         let programs = self.programs()?;
         let running = running::RunningMysql::start(self, programs, &layout, settings, workload)?;
         Ok(Box::new(running))
     }
 
     fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
-        let layout = Layout::of(directory)?;
+        let layout = Layout::resolve(directory)?;
         let page_size = layout.page_size()?;
         let inspection = inspect::open(self.programs()?, layout, page_size, workload)?;
         Ok(Box::new(inspection))

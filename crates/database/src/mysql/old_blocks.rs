@@ -74,9 +74,9 @@ impl Pace {
 }
 
 impl OldBlocks {
-    /// Of a server that a session talks to and that has not been held yet; `None` where it
-    /// has no such variable.
-    pub(super) fn of(mut session: Session) -> Result<Option<Self>> {
+    /// Reads the variable through a session of a server that has not been held yet; `None`
+    /// where it has no such variable.
+    pub(super) fn read(mut session: Session) -> Result<Option<Self>> {
         let rows = session.texts("SELECT @@GLOBAL.innodb_old_blocks_time")?;
         let value = rows
             .first()
@@ -93,12 +93,12 @@ impl OldBlocks {
         }))
     }
 
-    /// The server is about to be held still.
+    /// Call before the server is frozen.
     pub(super) fn freeze(&self) {
         self.lock().pace.freeze(Instant::now());
     }
 
-    /// It goes on.
+    /// Call after the server was thawed.
     pub(super) fn thaw(&self) -> Result<()> {
         let mut state = self.lock();
         let State {

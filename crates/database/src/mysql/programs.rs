@@ -76,7 +76,7 @@ pub(crate) struct Programs {
     /// The installation that they belong to, unless they are found where they
     /// were built for.
     pub(crate) base: Option<PathBuf>,
-    /// Of the server.
+    /// The server's version.
     pub(crate) version: Version,
 }
 

@@ -47,8 +47,8 @@ const VARIABLES: [&str; 14] = [
     "innodb_buffer_pool_size",
 ];
 
-/// Of a version's own defaults, what changes figures and is another in others:
-/// told where the version has it.
+/// Variables that change figures and whose defaults differ between versions. Those that
+/// the server has become conditions of the run.
 const DEFAULTS: [&str; 9] = [
     "innodb_data_file_buffering",
     "innodb_log_file_buffering",
@@ -115,18 +115,18 @@ impl RunningMysql {
         ))?);
         check_pool(&variables, whole_mib(settings.memory), programs)?;
         let user = account.map_or("the one that runs octavo".into(), |account| account.name);
-        let background = Background::of(&programs.version);
+        let background = Background::for_version(&programs.version);
         let conditions = conditions(mysql, &variables, settings, background, access, user);
         Ok(Self {
             flavour: mysql.flavour,
             monitor: status::monitor(session, Some(instance.process().pid()))?,
-            old_blocks: OldBlocks::of(instance.session(None, &[])?)?,
+            old_blocks: OldBlocks::read(instance.session(None, &[])?)?,
             instance,
             statements: workload.statements(),
             settings: settings.clone(),
             storage_path,
             write_back: (storage_path != StoragePath::Direct)
-                .then(|| WriteBack::of(layout.data.clone())),
+                .then(|| WriteBack::new(layout.data.clone())),
             conditions,
         })
     }

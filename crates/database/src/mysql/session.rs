@@ -570,9 +570,8 @@ impl Connection for Session {
         self.run(statement, parameters, visit)
     }
 
-    /// Sends all statements at once and takes their answers in order. The
-    /// server runs them all, also behind one that fails, whose error is the
-    /// one returned.
+    /// Sends all statements at once and reads their answers in order. The server runs all of
+    /// them, even after one fails. Returns the first error.
     fn run_batch(
         &mut self,
         batch: &Batch<'_>,

@@ -110,7 +110,7 @@ impl TestServer {
     fn start() -> Self {
         let directory = crate::scratch::directory();
         open_to_all(&directory);
-        let layout = Layout::of(directory.path()).unwrap();
+        let layout = Layout::resolve(directory.path()).unwrap();
         let account = Account::of_servers().unwrap();
         initialise(
             programs(),
@@ -707,7 +707,7 @@ fn impossible_settings_are_refused_by_name() {
 fn a_data_directory_that_cannot_be_made_says_why() {
     let directory = crate::scratch::directory();
     open_to_all(&directory);
-    let layout = Layout::of(directory.path()).unwrap();
+    let layout = Layout::resolve(directory.path()).unwrap();
     let install = directory.path().join("install");
     std::fs::write(&install, "#!/bin/sh\necho no room for it; exit 3\n").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -59,7 +59,7 @@ pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A cluster and the programs of its page size.
 pub(super) struct Cluster {
-    /// Of the snapshot or run.
+    /// Directory of the snapshot or run.
     directory: PathBuf,
     programs: PathBuf,
     account: Option<Account>,

@@ -42,21 +42,21 @@ pub(super) fn copy(table: &Table) -> String {
     )
 }
 
-/// Of a page: `SizeOfPageHeaderData` (storage/bufpage.h).
+/// Header of a page: `SizeOfPageHeaderData` (storage/bufpage.h).
 const PAGE_HEADER: u64 = 24;
 
-/// Of a row: `SizeofHeapTupleHeader` of 23 bytes, aligned to 8
+/// Overhead of a row: `SizeofHeapTupleHeader` of 23 bytes, aligned to 8
 /// (access/htup_details.h), and its line pointer of 4.
 const ROW_OVERHEAD: u64 = 24 + 4;
 
-/// Of an entry of an index: `IndexTupleData` of 8 bytes (access/itup.h) and
+/// Overhead of an index entry: `IndexTupleData` of 8 bytes (access/itup.h) and
 /// its line pointer of 4.
 const ENTRY_OVERHEAD: u64 = 8 + 4;
 
-/// A b-tree's special space of a page: `BTPageOpaqueData` (access/nbtree.h).
+/// Special space of a b-tree page: `BTPageOpaqueData` (access/nbtree.h).
 const TREE_PAGE_SPECIAL: u64 = 16;
 
-/// Of a b-tree's leaves, built from sorted rows: `BTREE_DEFAULT_FILLFACTOR`
+/// How full b-tree leaves are that were built from sorted rows: `BTREE_DEFAULT_FILLFACTOR`
 /// (access/nbtree.h).
 const TREE_FILL_PERCENT: u64 = 90;
 
@@ -115,7 +115,7 @@ fn row_bytes(table: &Table) -> u64 {
         })
 }
 
-/// Of a number its bytes, of a text those that its length takes.
+/// Bytes of a number, or of the length field of a text.
 fn column_bytes(kind: ColumnKind) -> u64 {
     match kind {
         ColumnKind::Integer | ColumnKind::Timestamp => 8,

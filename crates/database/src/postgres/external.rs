@@ -410,7 +410,7 @@ impl ExternalServer for ExternalPostgres {
         let (of_monitor, page_size) = (self.url.clone(), self.page_size);
         let counted = Counted::by(move || {
             let session = self::session(&of_monitor, &[])?;
-            Ok(Statistics::of(major, page_size).monitor(session, None, None))
+            Ok(Statistics::for_version(major, page_size).monitor(session, None, None))
         })?;
         let lock = Arc::clone(&self.lock);
         Ok(Box::new(Driven {

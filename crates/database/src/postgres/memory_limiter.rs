@@ -27,9 +27,8 @@ const HEADROOM: ByteCount = ByteCount::mib(64);
 const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
 const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
 
-/// Keeps a group at what its processes take and a share of page cache, until it
-/// is dropped: then there is no limit, so that the
-/// server can end.
+/// Limits a group to its processes' memory plus a share of page cache. Dropping it lifts the
+/// limit, so that the server can end.
 pub(super) struct MemoryLimiter {
     shared: Arc<(Mutex<Limited>, Condvar)>,
     thread: Option<JoinHandle<()>>,

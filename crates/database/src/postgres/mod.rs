@@ -113,7 +113,7 @@ impl Database for Postgres {
     }
 
     fn buffer(&self, memory: ByteCount) -> Result<ByteCount> {
-        Ok(running::Shares::of(memory, self.is_direct()?).buffer)
+        Ok(running::Shares::divide(memory, self.is_direct()?).buffer)
     }
 
     /// A checkpoint's log may be up to twice what it was asked to be, while it is

@@ -21,8 +21,8 @@ use crate::{
     server::{memory::MemoryGroup, monitor::Monitor, write_back::WriteBack},
 };
 
-/// Of the memory, what the page cache may have where there is no direct I/O.
-/// It only hands pages through; it has to hold some that are being written.
+/// The page cache may have one in so many bytes of memory where there is no direct I/O. It
+/// only holds pages that are being written.
 const CACHE_PART: u64 = 8;
 
 /// Less page cache makes the server wait for its own writes.
@@ -59,7 +59,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn of(memory: ByteCount, direct: bool) -> Self {
+    pub(super) fn divide(memory: ByteCount, direct: bool) -> Self {
         let cache = if direct {
             ByteCount::ZERO
         } else {
@@ -99,9 +99,9 @@ pub(super) struct RunningPostgres {
     limiter: Option<MemoryLimiter>,
     monitor: Monitor,
     checkpointer: Option<Arc<Checkpointer>>,
-    /// Of a version whose sessions can be asked to report.
+    /// `None` where the version's sessions cannot be asked to report.
     sessions: Option<Sessions>,
-    /// Where the page cache is on the way.
+    /// `None` with direct I/O.
     write_back: Option<WriteBack>,
     server: Started,
     group: Option<Arc<MemoryGroup>>,
@@ -121,7 +121,7 @@ impl RunningPostgres {
         workload: &dyn Workload,
     ) -> Result<Self> {
         let direct = postgres.is_direct()?;
-        let shares = Shares::of(settings.memory, direct);
+        let shares = Shares::divide(settings.memory, direct);
         let (group, why_none) = if direct {
             (None, None)
         } else {
@@ -144,11 +144,11 @@ impl RunningPostgres {
             ));
         }
         let major = major_of(&about.version).unwrap_or(0);
-        let statistics = Statistics::of(major, settings.page_size);
+        let statistics = Statistics::for_version(major, settings.page_size);
         // A server on files that only take O_DIRECT starts all the same.
         let bypasses = DirectIo::of_path(&server.path().join("PG_VERSION")).is_possible();
         let pid = server.process().pid();
-        let checkpointer = Checkpointer::of(pid, major, &mut monitor);
+        let checkpointer = Checkpointer::find(pid, major, &mut monitor);
         let (options, isolation) = session_options(settings.isolation);
         let mut conditions = about.conditions();
         conditions.push((
@@ -181,7 +181,7 @@ impl RunningPostgres {
             monitor: statistics.monitor(monitor, Some(pid), checkpointer.clone()),
             checkpointer,
             sessions: (major >= reporting::MAJOR_MIN).then(Sessions::default),
-            write_back: (!direct).then(|| WriteBack::of(server.path())),
+            write_back: (!direct).then(|| WriteBack::new(server.path())),
             server,
             storage_path: match (&group, direct) {
                 (_, true) if bypasses => StoragePath::Direct,

@@ -463,8 +463,8 @@ impl Connection for Session {
         Ok(())
     }
 
-    /// Of a transaction that failed it is an error, after which that is still
-    /// open. After a conflict at the commit itself none is.
+    /// Fails if a statement of the transaction failed, and leaves it open. A conflict at the
+    /// commit itself closes it.
     fn commit(&mut self) -> Result<()> {
         self.usable()?;
         let refused = match self.channel.status {

@@ -16,7 +16,7 @@ use std::{fs, path::Path, ptr};
 /// `directory`. What cannot be read or freed stays.
 pub(crate) fn free_below(directory: &Path) {
     if let Ok(text) = fs::read_to_string(directory.join("postmaster.pid")) {
-        if let Some(segment) = Segment::of(&text) {
+        if let Some(segment) = Segment::parse(&text) {
             segment.free();
         }
         return;
@@ -41,7 +41,7 @@ struct Segment {
 }
 
 impl Segment {
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let mut words = text.lines().nth(6)?.split_whitespace();
         // Printed as an unsigned long.
         let key: u64 = words.next()?.parse().ok()?;
@@ -170,16 +170,16 @@ mod tests {
     fn a_segment_is_read_from_the_servers_file() {
         for (maker, key, number) in [(20_009, 9_977_906, 4), (1, -1, 0)] {
             let segment = Segment { maker, key, number };
-            assert_eq!(Segment::of(&text(maker, key, number)), Some(segment));
+            assert_eq!(Segment::parse(&text(maker, key, number)), Some(segment));
         }
         for damaged in ["", "1\n/\n1\n1\n\n\n\n", "1\n2\n3\n4\n5\n6\nx y\n"] {
-            assert_eq!(Segment::of(damaged), None);
+            assert_eq!(Segment::parse(damaged), None);
         }
     }
 
     #[test]
     fn a_server_of_initdb_writes_its_process_as_negative() {
-        let segment = Segment::of(&text(-20_009, 5, 4)).unwrap();
+        let segment = Segment::parse(&text(-20_009, 5, 4)).unwrap();
         assert_eq!(segment.maker, 20_009);
     }
 

@@ -217,7 +217,7 @@ pub(crate) fn decoders(types: &[u32], kinds: &[ColumnKind]) -> Result<Box<[Decod
         .zip(kinds)
         .zip(1..)
         .map(|((&oid, &kind), position)| {
-            Decoder::of(oid, kind).ok_or_else(|| {
+            Decoder::for_column(oid, kind).ok_or_else(|| {
                 format!(
                     "column {position} has the type with OID {oid}, which is not read as \
                      {kind:?}: the tables are not those that Octavo made"

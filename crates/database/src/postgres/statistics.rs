@@ -43,7 +43,7 @@ pub(super) struct Statistics {
 
 impl Statistics {
     /// For a server of a major version with pages of a size.
-    pub(super) fn of(major: u32, page_size: PageSize) -> Self {
+    pub(super) fn for_version(major: u32, page_size: PageSize) -> Self {
         // Views and columns by version: the release notes of 17 (checkpoints
         // and writes moved) and 18 (the log's writes moved to pg_stat_io).
         let (checkpoints, written, spilled) = if major >= 17 {
@@ -171,8 +171,8 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// That of a server of ours and of this major version, where writes wait for it.
-    pub(super) fn of(server: i32, major: u32, session: &mut Session) -> Option<Arc<Self>> {
+    /// The checkpointer of a server of ours, where writes wait for it in this major version.
+    pub(super) fn find(server: i32, major: u32, session: &mut Session) -> Option<Arc<Self>> {
         if major >= 17 {
             return None;
         }
@@ -184,9 +184,9 @@ impl Checkpointer {
         }))
     }
 
-    /// Has it take over what it is to flush, so that it is counted. The signal's handler
-    /// does nothing but wake it (`procsignal_sigusr1_handler`); a nap between two pages of a
-    /// checkpoint, of a tenth of a second, is over then.
+    /// Wakes the checkpointer so that it takes over pending flushes, which counts them. The
+    /// signal's handler does nothing else (`procsignal_sigusr1_handler`), but it ends the nap
+    /// of a tenth of a second between two pages of a checkpoint.
     pub(super) fn wake(&self) {
         *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.process.wake(Signal::USR1, AWAKE_MAX);

@@ -188,7 +188,7 @@ pub(crate) enum Decoder {
 impl Decoder {
     /// For a column of the type `oid` that was declared as `kind`; `None` when
     /// the one is not read as the other.
-    pub(crate) fn of(oid: u32, kind: ColumnKind) -> Option<Self> {
+    pub(crate) fn for_column(oid: u32, kind: ColumnKind) -> Option<Self> {
         Some(match (oid, kind) {
             (oid::INT4 | oid::INT8, ColumnKind::Integer | ColumnKind::Integer32) => Self::Integer,
             (oid::NUMERIC, ColumnKind::Integer | ColumnKind::Integer32) => Self::WholeNumeric,
@@ -339,7 +339,7 @@ mod tests {
             None
         );
         assert_eq!(Decoder::Text.decode(&[0xff]), None);
-        assert_eq!(Decoder::of(oid::TEXT, ColumnKind::Integer), None);
+        assert_eq!(Decoder::for_column(oid::TEXT, ColumnKind::Integer), None);
     }
 
     proptest! {

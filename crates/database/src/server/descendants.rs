@@ -72,12 +72,12 @@ pub(crate) fn user_time(ancestor: i32) -> Duration {
 /// A process and all below it, each before what it started.
 pub(super) fn with(ancestor: i32) -> Vec<i32> {
     let mut all = vec![ancestor];
-    all.extend(of(ancestor));
+    all.extend(find(ancestor));
     all
 }
 
 /// All processes below `ancestor`, without it, each before what it started.
-pub(super) fn of(ancestor: i32) -> Vec<i32> {
+pub(super) fn find(ancestor: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -134,13 +134,13 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = shell.id() as i32;
-        let mut below = of(pid);
+        let mut below = find(pid);
         for _ in 0..1000 {
             if below.len() == 2 {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(2));
-            below = of(pid);
+            below = find(pid);
         }
         assert_eq!(below.len(), 2);
         for pid in below {

@@ -561,7 +561,7 @@ mod tests {
         if fs::create_dir(&orphaned).is_err() {
             return;
         }
-        let children = descendants::of(server.pid());
+        let children = descendants::find(server.pid());
         for pid in [server.pid()].iter().chain(&children) {
             fs::write(orphaned.join("cgroup.procs"), pid.to_string()).unwrap();
         }

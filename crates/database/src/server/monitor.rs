@@ -40,8 +40,8 @@ impl Monitor {
         }))
     }
 
-    /// From now on, the server is not asked, until this is called with `false`.
-    /// Waits for what it is being asked.
+    /// Whether the server is left alone from now on.
+    /// Waits for the reading in progress.
     pub(crate) fn pause(&self, paused: bool) {
         self.lock().paused = paused;
     }

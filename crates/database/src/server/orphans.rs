@@ -101,7 +101,7 @@ mod tests {
         let mut left = sleeping(Some(&dead.group_name(0)));
         let others = [None, Some(this), Some(elsewhere)]
             .map(|owner| sleeping(owner.map(|owner| owner.group_name(0)).as_deref()));
-        let below = || descendants::of(left.id() as i32);
+        let below = || descendants::find(left.id() as i32);
         while below().is_empty() {
             thread::sleep(PAUSE);
         }
@@ -111,7 +111,7 @@ mod tests {
         assert!(!below.iter().any(|&pid| descendants::runs(pid)));
         for mut other in others {
             assert_eq!(other.try_wait().unwrap(), None, "it is another's");
-            for pid in descendants::of(other.id() as i32) {
+            for pid in descendants::find(other.id() as i32) {
                 let _gone = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
             }
             other.kill().unwrap();

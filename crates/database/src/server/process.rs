@@ -280,7 +280,7 @@ impl Server {
         // It starts nothing more while its descendants are looked up. What
         // has gone meanwhile needs no signal.
         let _gone = kill_process(self.pid, Signal::STOP);
-        let below = descendants::of(self.pid());
+        let below = descendants::find(self.pid());
         let _gone = kill_process_group(self.pid, Signal::KILL);
         let _gone = kill_process(self.pid, Signal::KILL);
         for pid in below.iter().copied().filter_map(Pid::from_raw) {

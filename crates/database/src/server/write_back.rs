@@ -25,7 +25,7 @@ pub(crate) struct WriteBack {
 }
 
 impl WriteBack {
-    pub(crate) fn of(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Self {
             path,
             since: Mutex::new(SystemTime::UNIX_EPOCH),
@@ -75,7 +75,7 @@ mod tests {
         let directory = scratch.path().join("data");
         fs::create_dir_all(directory.join("below")).unwrap();
         let file = directory.join("below/file");
-        let changed = WriteBack::of(directory.clone());
+        let changed = WriteBack::new(directory.clone());
         let since = Instant::now();
         for round in 0..3 {
             fs::write(&file, vec![round; 300_000]).unwrap();

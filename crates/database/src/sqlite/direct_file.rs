@@ -9,6 +9,7 @@
 //! cache with an alignment of one byte, and [`DirectFile::is_direct`] says so.
 
 use std::{
+    cell::RefCell,
     fs::{File, OpenOptions},
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
@@ -21,10 +22,7 @@ use std::{
 
 use octavo_storage::{aligned::AlignedBuffer, direct::DirectIo};
 
-use super::{
-    bounce::with_bounce,
-    tally::{FileKind, FileTally, Tally},
-};
+use super::tally::{FileKind, FileTally, Tally};
 use crate::files::refuses_direct;
 
 /// Offsets are rounded to this when the kernel does not tell (statx
@@ -198,7 +196,7 @@ impl DirectFile {
     }
 
     fn tally(&self) -> &FileTally {
-        self.tally.of(self.kind)
+        self.tally.file(self.kind)
     }
 
     /// Whether a request can be made without the bounce buffer.
@@ -243,6 +241,31 @@ impl DirectFile {
                     .map(|()| source.len())
             })
             .map(|_| ())
+    }
+}
+
+thread_local! {
+    static BOUNCE: RefCell<AlignedBuffer> = RefCell::new(AlignedBuffer::new(128 * 1024));
+}
+
+/// Lends the thread's bounce buffer, at least `length` bytes of it, so that
+/// an I/O allocates nothing. Its content is whatever was there before.
+fn with_bounce<R>(length: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+    // The buffer is gone when a connection is closed by another thread-local
+    // destructor, and taken when the caller holds it: both are rare enough to
+    // allocate then.
+    let mut work = Some(work);
+    let lent = BOUNCE.try_with(|bounce| {
+        let mut bounce = bounce.try_borrow_mut().ok()?;
+        if bounce.len() < length {
+            *bounce = AlignedBuffer::new(length);
+        }
+        work.take().map(|work| work(&mut bounce[..length]))
+    });
+    match (lent, work) {
+        (Ok(Some(result)), _) => result,
+        (_, Some(work)) => work(&mut AlignedBuffer::new(length)[..length]),
+        (_, None) => unreachable!("the work ran, so there is a result"),
     }
 }
 

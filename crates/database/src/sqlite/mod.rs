@@ -1,6 +1,5 @@
 //! SQLite, linked into the program.
 
-mod bounce;
 mod configured;
 mod connection;
 mod ddl;
@@ -84,7 +83,7 @@ impl Database for Sqlite {
                 "SQLite's transactions are serializable",
             ));
         }
-        let shares = MemoryShares::of(settings);
+        let shares = MemoryShares::divide(settings);
         let smallest = if settings.clients > 1 {
             shares.reader.min(shares.writer)
         } else {

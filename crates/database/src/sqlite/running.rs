@@ -22,7 +22,7 @@ use crate::{Counters, Result, Running, Settings, StoragePath, files};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryShares {
     pub(crate) writer: ByteCount,
-    /// Of each client; nothing when all use the writer.
+    /// Share of each client's reader; zero when all use the writer.
     pub(crate) reader: ByteCount,
 }
 
@@ -30,7 +30,7 @@ impl MemoryShares {
     /// A single client reads and writes through one connection. With more, an
     /// eighth is the readers': each commit empties their buffers, so more
     /// would be lost on them.
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub(crate) fn divide(settings: &Settings) -> Self {
         let memory = settings.memory.get();
         if settings.clients <= 1 {
             return Self {
@@ -70,7 +70,7 @@ impl RunningSqlite {
         let tally = Arc::<Tally>::default();
         let vfs = DirectVfs::register(database, Arc::clone(&tally))
             .map_err(files::named("open", database))?;
-        let shares = MemoryShares::of(settings);
+        let shares = MemoryShares::divide(settings);
         let statements = workload.statements();
         let mut tables = workload.tables().iter();
         let watch_references = tables.any(|table| !table.references.is_empty());

@@ -87,7 +87,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// The counts of one kind of file.
-    pub(crate) fn of(&self, kind: FileKind) -> &FileTally {
+    pub(crate) fn file(&self, kind: FileKind) -> &FileTally {
         match kind {
             FileKind::Data => &self.data,
             FileKind::Log => &self.log,

@@ -167,7 +167,7 @@ pub fn fit(
     })
 }
 
-/// What is fitted to, in a few words: which storage, and when.
+/// The profile that is fitted, in a few words: which storage, and when.
 fn describe(profile: &Profile) -> String {
     let storage = &profile.storage;
     let what = [&storage.model, &storage.device, &storage.file_system]

@@ -292,9 +292,10 @@ impl Point {
     pub fn new(spec: PointSpec, window: &Tally, rates: &[f64]) -> Self {
         let requests = window.requests();
         let iops = Iops::over(requests, window.elapsed);
-        let latency = Latency::of(&window.latencies());
+        let latency = Latency::from_histogram(&window.latencies());
         let part = |histogram: &Histogram<u64>| {
-            (spec.mix.only().is_none() && !histogram.is_empty()).then(|| Latency::of(histogram))
+            (spec.mix.only().is_none() && !histogram.is_empty())
+                .then(|| Latency::from_histogram(histogram))
         };
         let cpu_us = window.cpu.as_secs_f64() * 1e6;
         Self {
@@ -344,7 +345,7 @@ impl Point {
 }
 
 impl Latency {
-    fn of(nanoseconds: &Histogram<u64>) -> Self {
+    fn from_histogram(nanoseconds: &Histogram<u64>) -> Self {
         let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
         Self {
             us_mean: nanoseconds.mean() / 1e3,

@@ -181,7 +181,7 @@ impl Profiled {
                 .iops(commit.spec.request_size.get(), 1);
         let flush_ns = (1e9 / commit.iops.get() - write_ns).max(1.0);
         let flush = Flush {
-            spread: Spread::of(&commit.latency),
+            spread: Spread::new(&commit.latency),
             class: shared.add_steady(1.0 / flush_ns),
         };
         let sector = u64::from(profile.alignment_bytes).max(512);
@@ -367,7 +367,7 @@ impl Order {
                             .filter(|point| point.spec.request_size.get() == *size)
                             .min_by_key(|point| far(depth, point));
                         let point = nearest.expect("sizes are those of points");
-                        Spread::of(&point.latency)
+                        Spread::new(&point.latency)
                     })
                     .collect(),
             );

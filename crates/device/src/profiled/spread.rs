@@ -23,9 +23,9 @@ pub(crate) struct Spread {
 const SHARES: [f64; 6] = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
 
 impl Spread {
-    /// Of a point's latencies. Quantiles that are not positive, not numbers or
+    /// The spread of a point's latencies. Quantiles that are not positive, not numbers or
     /// not ascending are raised to the one below.
-    pub(crate) fn of(latency: &Latency) -> Self {
+    pub(crate) fn new(latency: &Latency) -> Self {
         let mean = latency.us_mean;
         if !(mean.is_normal() && mean > 0.0) {
             return Self { knots: [1.0; 6] };
@@ -105,7 +105,7 @@ mod tests {
             us_p999: 900.0,
             us_max: 20_000.0,
         };
-        let spread = Spread::of(&latency);
+        let spread = Spread::new(&latency);
         assert!((spread.mean() - 1.0).abs() < 1e-12);
         let mut generator = Seed::new(5).generator();
         let count = 200_000;
@@ -129,7 +129,7 @@ mod tests {
             [1.0, 0.0, 0.0, 0.0, 0.0],
         ] {
             let [us_mean, us_p50, us_p99, us_p999, us_max] = values;
-            let spread = Spread::of(&Latency {
+            let spread = Spread::new(&Latency {
                 us_mean,
                 us_p50,
                 us_p99,

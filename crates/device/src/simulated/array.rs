@@ -128,7 +128,7 @@ impl Parameters {
             compressed_per_million: per_million(*self.compression),
             segment_bytes: *self.segment_bytes,
             stored_bytes: shard_bytes * u64::from(*self.drives),
-            shard_ns: Cost::bandwidth(*self.drive_write_mb_per_s).of(shard_bytes),
+            shard_ns: Cost::bandwidth(*self.drive_write_mb_per_s).ns(shard_bytes),
             fragment_bytes: u64::from(*self.fragment_bytes),
             drive: Cost::new(*self.drive_command_us, *self.drive_command_us_per_kib),
             drive_latency: Cost::new(*self.drive_latency_us, 0.0),
@@ -213,14 +213,14 @@ impl Inside {
             let stored = stored.next_multiple_of(512);
             let drive = self.places.derive("drive", fragment).get() % self.drives.len() as u64;
             let free = &mut self.drives[drive as usize];
-            *free = at.max(*free).after(self.drive.of(stored));
-            fetched = fetched.max(free.after(self.drive_latency.of(0u32)));
+            *free = at.max(*free).after(self.drive.ns(stored));
+            fetched = fetched.max(free.after(self.drive_latency.ns(0u32)));
             self.media_read_bytes += stored;
             offset = end;
         }
         let sent = fetched
             .max(self.read_link_free)
-            .after(self.link.of(request.length));
+            .after(self.link.ns(request.length));
         self.read_link_free = sent;
         sent
     }
@@ -229,7 +229,7 @@ impl Inside {
         let bytes = u64::from(request.length);
         let sent = at
             .max(self.write_link_free)
-            .after(self.link.of(request.length));
+            .after(self.link.ns(request.length));
         self.write_link_free = sent;
         let mut begins = sent.max(self.nvram.free);
         self.nvram.release(begins);
@@ -243,14 +243,14 @@ impl Inside {
                 self.nvram.release(begins);
             }
         }
-        self.nvram.free = begins.after(self.nvram.transfer.of(request.length));
+        self.nvram.free = begins.after(self.nvram.transfer.ns(request.length));
         self.nvram.used += bytes;
         self.nvram.open_bytes += bytes;
         self.nvram.open_reduced += bytes * self.reduced_per_million;
         while self.nvram.open_reduced >= self.segment_bytes * 1_000_000 {
             self.write_segment(self.nvram.free);
         }
-        self.nvram.free.after(self.nvram.latency.of(0u32))
+        self.nvram.free.after(self.nvram.latency.ns(0u32))
     }
 
     /// Writes what waits for a segment to the drives, which takes what a drive
@@ -271,17 +271,17 @@ impl Inside {
 impl Foresight for Inside {
     fn end(&mut self, at: Moment, request: Request) -> Moment {
         let core = self.cores.pop().map_or(at, |Reverse(free)| free);
-        let computed = at.max(core).after(self.core.of(request.length));
+        let computed = at.max(core).after(self.core.ns(request.length));
         self.cores.push(Reverse(computed));
         match request.command {
             Command::Read => self.read(computed, request),
             Command::Write => self.write(computed, request),
             // What is in the NVRAM is durable, and a trim changes tables only.
             // Writes before it may still be on their way there.
-            Command::Flush => computed.max(self.nvram.free.after(self.nvram.latency.of(0u32))),
+            Command::Flush => computed.max(self.nvram.free.after(self.nvram.latency.ns(0u32))),
             Command::Trim => computed,
         }
-        .after(self.latency.of(0u32))
+        .after(self.latency.ns(0u32))
     }
 
     fn add_media(&self, counters: &mut Counters) {

@@ -28,7 +28,7 @@ impl Cost {
 
     /// Nanoseconds for this many bytes.
     #[inline]
-    pub(crate) fn of(self, bytes: impl Into<u64>) -> u64 {
+    pub(crate) fn ns(self, bytes: impl Into<u64>) -> u64 {
         self.command_ns + ((bytes.into() * self.mib_ns) >> 20)
     }
 }
@@ -51,18 +51,18 @@ mod tests {
     #[test]
     fn costs_add_up_and_stay_in_range() {
         let cost = Cost::new(16.5, 0.5);
-        assert_eq!(cost.of(0u32), 16_500);
-        assert_eq!(cost.of(8u32 << 10), 20_500);
+        assert_eq!(cost.ns(0u32), 16_500);
+        assert_eq!(cost.ns(8u32 << 10), 20_500);
         // 1350 MB/s: a MB takes 740.7 us.
         let link = Cost::bandwidth(1350.0);
-        assert!(link.of(1_000_000u32).abs_diff(740_741) <= 1, "{link:?}");
+        assert!(link.ns(1_000_000u32).abs_diff(740_741) <= 1, "{link:?}");
         let dearest = Cost::new(COMMAND_US_MAX, KIB_US_MAX);
         assert_eq!(
-            dearest.of(1u32 << 30),
+            dearest.ns(1u32 << 30),
             1_000_000_000_000 + (1 << 20) * 1_000_000
         );
         assert_eq!(
-            dearest.of(1u64 << 32),
+            dearest.ns(1u64 << 32),
             1_000_000_000_000 + (1 << 22) * 1_000_000
         );
     }

@@ -15,7 +15,7 @@ use crate::{Counters, Device, DeviceError, Geometry, Request, Tag, point::PointS
 /// local time bound.
 pub(crate) struct Members {
     devices: Vec<Box<dyn Device + Send>>,
-    /// Of each device, kept: asked for far more often than it changes.
+    /// Next event of each device, cached: read far more often than it changes.
     earliest: Vec<Moment>,
     in_flight: Vec<u32>,
 }

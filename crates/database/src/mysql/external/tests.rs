@@ -28,7 +28,7 @@ impl TestServer {
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let programs = Programs::find(Flavour::Mariadb, None)
             .expect("MariaDB is needed by this test: ./test installs it");
-        let layout = Layout::of(directory.path()).unwrap();
+        let layout = Layout::resolve(directory.path()).unwrap();
         let account = Account::of_servers().unwrap();
         let account = account.as_ref();
         let page_size = PageSize::new(4096).unwrap();

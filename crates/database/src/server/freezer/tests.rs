@@ -80,7 +80,7 @@ fn all_processes_stand_still_until_they_are_let_go() {
     assert!(moves(directory));
     // One that is held can be stopped, and what it started can be killed.
     server.freeze().unwrap();
-    let below = descendants::of(server.pid());
+    let below = descendants::find(server.pid());
     assert!(!below.is_empty());
     let status = server.stop(Signal::TERM, Duration::from_secs(20)).unwrap();
     assert!(!status.success());
@@ -111,7 +111,7 @@ fn what_a_killed_server_left_held_goes_on() {
         let server = Server::launch(&launch(directory, &log, Signal::KILL)).unwrap();
         assert!(moves(directory));
         server.freeze().unwrap();
-        let below = descendants::of(server.pid());
+        let below = descendants::find(server.pid());
         assert!(!below.is_empty() && below.iter().all(|pid| descendants::is_still(*pid)));
         signal(server.pid(), Signal::KILL);
         assert!(is_gone(server.pid()));
@@ -132,7 +132,7 @@ fn what_is_held_goes_on_when_octavo_dies_and_finds_its_signal() {
         let server = Server::launch(&launch(&directory, &log, Signal::TERM)).unwrap();
         assert!(moves(&directory));
         server.freeze().unwrap();
-        let below = descendants::of(server.pid());
+        let below = descendants::find(server.pid());
         fs::write(directory.join("held"), below[0].to_string()).unwrap();
         thread::sleep(Duration::from_secs(60));
         return;

@@ -25,7 +25,7 @@ pub(super) struct Blocks {
     keys: Vec<Key>,
     /// The least key of each group of rows: for each die.
     least: Vec<Key>,
-    /// Of each block, a bit for each unit that is in use.
+    /// A bit for each unit of each block that is in use.
     in_use: Vec<u64>,
     erases: Vec<u32>,
     die: Vec<Die>,

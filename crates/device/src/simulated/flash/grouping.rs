@@ -145,7 +145,7 @@ impl Buffer {
         self.sectors_used == 0 || self.sectors_used + sectors <= self.sectors_max
     }
 
-    /// Of the sectors of a superpage in `mask`, those that are here.
+    /// The sectors of `mask` that are here.
     pub(super) fn held(&self, superblock: u32, superpage: u32, mask: u64) -> u64 {
         match self.group[superblock as usize] {
             NONE => 0,

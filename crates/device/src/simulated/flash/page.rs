@@ -59,7 +59,7 @@ pub(crate) struct PageMapped {
     /// use, `blocks` knows.
     logical: Vec<u32>,
     blocks: Blocks,
-    /// Of each die, where the host's writes go, then where cleaning's do.
+    /// For each die, where host writes go, then where cleaning writes go.
     open: Vec<[Open; 2]>,
     cleaning: Vec<Option<Victim>>,
     /// The die whose flash page the host's writes fill.
@@ -323,7 +323,7 @@ impl PageMapped {
         }
     }
 
-    /// Of the two streams of a die, that in which this writes.
+    /// Which of a die's two streams this writes to.
     #[inline]
     fn stream(&self, writer: Writer) -> usize {
         match writer {

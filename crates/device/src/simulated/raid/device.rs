@@ -192,7 +192,7 @@ impl Raid {
     fn hold(&mut self, at: Moment, command: u32) {
         self.held += 1;
         let bytes = self.commands[command].request.length;
-        self.processor_free = at.max(self.processor_free).after(self.processor.of(bytes));
+        self.processor_free = at.max(self.processor_free).after(self.processor.ns(bytes));
         self.plan(self.processor_free, Event::Dispatched(command));
     }
 
@@ -221,7 +221,7 @@ impl Raid {
             Command::Write => {
                 let sent = at
                     .max(self.write_link_free)
-                    .after(self.link.of(request.length));
+                    .after(self.link.ns(request.length));
                 self.write_link_free = sent;
                 self.plan(sent, Event::Transferred(command));
             }
@@ -397,12 +397,12 @@ impl Raid {
             Command::Read => {
                 let sent = at
                     .max(self.read_link_free)
-                    .after(self.link.of(request.length));
+                    .after(self.link.ns(request.length));
                 self.read_link_free = sent;
-                sent.after(self.latency.of(0u32))
+                sent.after(self.latency.ns(0u32))
             }
-            Command::Write => at.after(self.latency.of(request.length)),
-            Command::Flush | Command::Trim => at.after(self.latency.of(0u32)),
+            Command::Write => at.after(self.latency.ns(request.length)),
+            Command::Flush | Command::Trim => at.after(self.latency.ns(0u32)),
         };
         self.plan(done, Event::Completes(command));
     }

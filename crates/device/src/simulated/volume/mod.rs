@@ -180,7 +180,7 @@ impl Foresight for Limits {
         };
         let latency = spread
             .draw(at, &mut self.random)
-            .after(self.transfer.of(request.length));
+            .after(self.transfer.ns(request.length));
         let operations = self.operations(at, request);
         let mut done = latency
             .max(self.operations.take(at, operations))

@@ -1,7 +1,23 @@
-//! Which tables in its schema are Octavo's.
+//! Octavo's schema on a server: its name, the mark that says whose it is, and which
+//! tables in it are Octavo's.
 
 use octavo_units::Seed;
 use octavo_workload::Registry;
+
+/// The schema that is Octavo's; for MySQL, where the two are one, the
+/// database.
+pub const SCHEMA: &str = "octavo";
+
+/// How the mark of the schema begins; what was loaded follows.
+pub(crate) const MARK: &str = "octavo: ";
+
+/// The mark while rows are being loaded.
+pub(crate) const LOADING: &str = "octavo: loading";
+
+/// The note in a mark; `None` while rows are being loaded.
+pub(crate) fn note_of(mark: &str) -> Option<&str> {
+    mark.strip_prefix(MARK).filter(|_| mark != LOADING)
+}
 
 /// Whether a workload has a table of this name.
 pub(crate) fn is_own_table(name: &str) -> bool {

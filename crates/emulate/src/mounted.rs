@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -9,7 +10,7 @@ use std::{
 };
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
-use octavo_storage::location::EMULATED;
+use octavo_storage::{direct::DirectIo, location::EMULATED};
 
 use crate::{
     awake::Awake,
@@ -42,9 +43,22 @@ pub struct Mounted {
     awake: Option<Awake>,
 }
 
-/// Threads that take requests. One that waits for the backing storage's sync
-/// takes no others, so there are more than cores.
-const THREADS: usize = 4;
+/// The most threads that take requests.
+const THREADS_MAX: usize = 4;
+
+/// How many threads take requests of files below `backing`.
+///
+/// One that waits for the backing storage takes no others, so there are more than cores. In
+/// memory nothing waits, and a thread more is a loss: the kernel hands requests to idle
+/// threads in turn, each of which has slept the longest. Half of the cores are left to
+/// the database.
+fn count_threads(backing: &Path) -> usize {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    match DirectIo::of_path(backing) {
+        DirectIo::Memory => (cores / 2).clamp(1, THREADS_MAX),
+        _ => THREADS_MAX,
+    }
+}
 
 impl Mounted {
     /// Mounts the device's files. `interrupted` is looked at while the device is
@@ -107,7 +121,7 @@ impl Mounted {
             MountOption::DefaultPermissions,
         ];
         config.acl = SessionACL::All;
-        config.n_threads = Some(THREADS);
+        config.n_threads = Some(count_threads(backing.files()));
         config.clone_fd = true;
         let session = Session::new(
             EmulatedFiles::new(Arc::clone(&files), names, settings.entry.draw()),
@@ -220,5 +234,20 @@ impl std::fmt::Debug for Mounted {
         f.debug_struct("Mounted")
             .field("path", &self.point.path())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_takes_half_of_the_cores_and_storage_all_threads() {
+        assert_eq!(count_threads(Path::new("/proc/self/task")), THREADS_MAX);
+        let memory = Path::new("/dev/shm");
+        if DirectIo::of_path(memory) == DirectIo::Memory {
+            let cores = thread::available_parallelism().unwrap().get();
+            assert_eq!(count_threads(memory), (cores / 2).clamp(1, THREADS_MAX));
+        }
     }
 }

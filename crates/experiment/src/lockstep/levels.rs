@@ -56,9 +56,21 @@ impl Levels {
     }
 
     /// The throughput a minute of a cell, with an interval at a two-sided error; `None` of
-    /// a cell without any.
+    /// a cell without any. Its interval is no narrower than that of the anchor it stands on:
+    /// the ratio's batches hide how the anchor's hang together.
     pub(crate) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
-        self.product(&[(cell, 1.0)], error)
+        let own = self.product(&[(cell, 1.0)], error)?;
+        let anchor = self
+            .cells
+            .get(&cell)?
+            .first()
+            .map(|&place| &self.means[place].of);
+        let anchor = anchor.and_then(|of| Estimate::sum(&[(1.0, of)]));
+        let least = anchor.map_or(f64::INFINITY, |of| of.half_width(error));
+        Some(match (own.high / own.estimate).ln() < least {
+            true => Interval::of_logs(own.estimate.ln(), least, own.batches),
+            false => own,
+        })
     }
 
     /// The throughput of a cell over another's.
@@ -100,5 +112,43 @@ impl Levels {
                 Interval::of_logs(center, half, 1)
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_left_is_no_surer_than_the_anchor_it_stands_on() {
+        let mean = |values: Vec<f64>| {
+            let values: BTreeMap<(u32, u32), f64> =
+                (0..).map(|pass| (0, pass)).zip(values).collect();
+            BatchMean {
+                center: values.values().sum::<f64>() / values.len() as f64,
+                influences: values.clone(),
+                values,
+                unseen: Vec::new(),
+            }
+        };
+        // Slow and fast stretches of 16 batches, against which the ratio of the first 52 of
+        // 192 goes, with noise of its own.
+        let stretch = |pass: u32| {
+            if (pass / 16).is_multiple_of(2) {
+                0.5
+            } else {
+                -0.5
+            }
+        };
+        let noise = |pass: u32| if pass.is_multiple_of(2) { 0.3 } else { -0.3 };
+        let mut levels = Levels::default();
+        levels.add_anchor(0, mean((0..192).map(stretch).collect()));
+        let ratios = (0..52).map(|pass| noise(pass) - 0.3 * stretch(pass));
+        levels.add_ratio(1, 0, mean(ratios.collect()));
+        let half = |of: Interval| (of.high / of.estimate).ln();
+        let own = half(levels.product(&[(1, 1.0)], 0.05).unwrap());
+        let [anchor, left] = [0, 1].map(|cell| half(levels.throughput(cell, 0.05).unwrap()));
+        assert!(own < anchor, "{own} {anchor}");
+        assert!((left - anchor).abs() < 1e-12, "{left} {anchor}");
     }
 }

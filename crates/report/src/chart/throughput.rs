@@ -73,9 +73,11 @@ fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) ->
         caption: match naming::cells(findings)
             .any(|cell| cell.throughput.as_ref().is_some_and(is_bounded))
         {
-            true => "Whiskers are the 95% CI of each cell alone, with the drift of the machine. \
-                     Compare cells by their ratios instead."
-                .into(),
+            true => {
+                "Whiskers are the 95% CI of each cell's level over the minutes of all, with the \
+                     drift of the machine. Compare cells by their ratios instead."
+                    .into()
+            }
             false => "No cell has an interval yet.".into(),
         },
         places,

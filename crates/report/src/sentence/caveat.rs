@@ -147,8 +147,9 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         ),
         Caveat::SmallData { data, memory } => format!(
             "The data ({}) is less than 8 times the largest memory ({memory}), so \
-             much of it fits in the cache. Use {}.",
+             {} of it fits in the cache. Use {}.",
             size(findings, *data),
+            percent(memory.get() as f64 / data.get() as f64),
             more_data(findings, *data)
         ),
         Caveat::RunsLost {
@@ -180,7 +181,7 @@ fn screened(
         left_out_for(slow, foreign_traffic),
         match severity >= Severity::Choice {
             _ if !is_choice(findings) => "fewer count",
-            true => "few are left to compare, and they may not be the usual ones",
+            true => "those that are left may not be the usual ones",
             false => "fewer are left to compare",
         }
     )
@@ -275,7 +276,7 @@ fn not_filled(findings: &Findings, cells: &[UnfilledCell], another: &str) -> Str
 fn still_warming(findings: &Findings, cells: &[Cell], fall: f64, another: &str) -> String {
     let others = match cells.len() {
         0 | 1 => String::new(),
-        all => format!(" (and those of {} by less)", counted(all - 1, "other cell")),
+        all => format!(" (and so did those of {})", counted(all - 1, "other cell")),
     };
     format!(
         "Cache misses of {} fell by {} while {}{others}, so caches were not warm yet{another}. \

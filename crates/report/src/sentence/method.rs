@@ -157,12 +157,10 @@ pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
     });
     let left = named(findings, left_early);
     let early = (!left.is_empty()).then(|| {
-        let cells = naming::cells(findings).filter(|cell| left_early(cell));
-        let their = match cells.count() {
-            1 => "its",
-            _ => "their",
-        };
-        format!("{left} left early: {their} figures are of the passes until then.")
+        format!(
+            "{left} left early: counts are of fewer passes, and times are scaled to the minutes \
+             of all."
+        )
     });
     let said: Vec<String> = all.into_iter().chain(early).collect();
     (!said.is_empty()).then(|| said.join(" "))

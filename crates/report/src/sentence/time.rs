@@ -125,7 +125,7 @@ fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> 
     let named: f64 = changes.iter().map(|(_, change)| change).sum();
     // Small parts are left out, which may be much of all.
     let rest = match (all - named).abs() > LEFT_OUT * all.abs() {
-        true => format!(", {} {} in all", time(all.abs()), sign(all)),
+        true => format!("; with all else {} {}", time(all.abs()), sign(all)),
         false => String::new(),
     };
     (!said.is_empty()).then_some(said + &rest)
@@ -239,7 +239,7 @@ mod tests {
         );
         let early = crate::sentence::all_passes(&findings, "Latencies").unwrap();
         assert!(
-            early.ends_with("64 KiB left early: its figures are of the passes until then."),
+            early.contains("64 KiB left early: counts are of fewer passes"),
             "{early}"
         );
         findings.groups[0].cells.retain(|cell| cell.reference);

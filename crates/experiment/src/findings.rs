@@ -29,7 +29,7 @@ use crate::{
 pub use age::Age;
 pub use cell::{CellFindings, FailedRun, GroupFindings};
 pub use found_caveats::{
-    MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED,
+    MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED, WARM,
 };
 pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};

@@ -809,7 +809,7 @@ mod tests {
         let mut findings = fixture::clients();
         findings.database = vec![("4 clients: memory".into(), "shared".into())];
         assert_eq!(
-            values_named(&findings, "4 clients: memory limit"),
+            values_named(&findings, "4 clients: memory of the database"),
             ["shared"]
         );
     }

@@ -159,7 +159,7 @@ fn data_min(findings: &Findings) -> Option<ByteCount> {
 
 /// Misses in the second half of the sittings, as a share of those in the first, below which
 /// the cache was not warm. Chosen.
-const WARM: f64 = 0.9;
+pub const WARM: f64 = 0.9;
 
 /// From here on a cell misses as it will go on to, though its cache is not full. Chosen.
 const LEVEL: f64 = 0.95;

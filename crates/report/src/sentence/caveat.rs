@@ -3,7 +3,7 @@
 
 use octavo_experiment::{
     caveats::{Caveat, Severity, UnfilledCell},
-    findings::Findings,
+    findings::{Findings, WARM},
     lockstep::Horizon,
     machine::{Cause, Disturbance},
     plan::Cell,
@@ -276,7 +276,11 @@ fn not_filled(findings: &Findings, cells: &[UnfilledCell], another: &str) -> Str
 fn still_warming(findings: &Findings, cells: &[Cell], fall: f64, another: &str) -> String {
     let others = match cells.len() {
         0 | 1 => String::new(),
-        all => format!(" (and so did those of {})", counted(all - 1, "other cell")),
+        all => format!(
+            " (and those of {} by more than {})",
+            counted(all - 1, "other cell"),
+            percent(1.0 - WARM)
+        ),
     };
     format!(
         "Cache misses of {} fell by {} while {}{others}, so caches were not warm yet{another}. \

@@ -88,7 +88,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         let (topic, own) = name.rsplit_once(": ").unwrap_or(("", name));
         let own = match own {
             "version" => "database version".into(),
-            "memory" => "memory limit".into(),
+            "memory" => "memory of the database".into(),
             _ => own.replace('_', " "),
         };
         let named = if topic.is_empty() {

@@ -55,7 +55,7 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
     };
     let name = naming::reference_in_full(findings, group);
     let mut said = format!(
-        "Why: {}{} of {name} takes {} on average: {}.",
+        "Why: {}{} of {name} takes {} at its throughput: {}.",
         begin[..1].to_lowercase(),
         &begin[1..],
         time(own.total_us),

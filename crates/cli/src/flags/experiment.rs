@@ -178,7 +178,7 @@ pub(crate) struct PredictFlags {
     ///
     /// With one page size, the default unless --page-sizes says otherwise, and
     /// one --memory
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = policies())]
+    #[arg(hide_short_help = true, long, value_name = "NAMES", value_delimiter = ',', value_parser = policies())]
     pub(crate) replacement: Vec<NamedPolicy>,
 
     /// Passes. In a pass every page size executes the same transactions

@@ -14,9 +14,10 @@ const SLOW: f64 = 0.5;
 /// What the lines of [`elsewhere`] are; `None` where there are none.
 pub(crate) fn elsewhere_heading(findings: &Findings) -> Option<String> {
     let first = findings.elsewhere.first()?;
+    let default = findings.plan.databases.first()?.default_page_size;
     Some(format!(
-        "Predicted, not measured: {} of memory on another disk, with 95% CI (octavo devices lists \
-         them).",
+        "Predicted, not measured: {} of memory, {default} pages on other disks, 95% CI (octavo \
+         devices).",
         first.memory
     ))
 }
@@ -49,7 +50,7 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
         };
         (
             one.device.clone(),
-            format!("{default} pages {}{pages}", pace(&one.over_here)),
+            format!("{}{pages}", pace(&one.over_here)),
         )
     };
     findings.elsewhere.iter().map(line).collect()
@@ -127,10 +128,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "4 KiB pages 2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
+                "2.4x as fast as here (1.9x to 3.0x); 2 KiB pages 12% faster than 4 KiB (5% to \
                  20%)",
-                "4 KiB pages 19 times slower than here (14 to 25); keep 4 KiB pages",
-                "4 KiB pages 0.90x to 1.30x as fast as here; 4 KiB, 2 KiB or 8 KiB: too close to call",
+                "19 times slower than here (14 to 25); keep 4 KiB pages",
+                "0.90x to 1.30x as fast as here; 4 KiB, 2 KiB or 8 KiB: too close to call",
             ]
         );
         assert!(

@@ -41,9 +41,9 @@ pub(crate) fn complaint(error: &Error, arguments: &[OsString]) -> String {
             if value.is_empty() {
                 return format!("{option} needs a value; {}", choose(&possible, &help));
             }
-            let remedy = match all(ContextKind::SuggestedValue) {
-                suggested if suggested.is_empty() => choose(&possible, &help),
-                suggested => instead(&value, &suggested, &help),
+            let remedy = match nearest(&value, &all(ContextKind::SuggestedValue)) {
+                None => choose(&possible, &help),
+                Some(name) => format!("did you mean '{name}'?"),
             };
             format!("{option} cannot be '{value}'; {remedy}")
         }
@@ -144,12 +144,19 @@ fn negative(option: &str, arguments: &[OsString]) -> Option<String> {
     ))
 }
 
-/// The most similar of clap's suggestions is its last. Many are not similar at all.
-fn instead(given: &str, suggested: &[String], help: &str) -> String {
+/// The most similar of clap's suggestions is its last. Many are not similar at all, but for
+/// those that are begun.
+fn nearest<'a>(given: &str, suggested: &'a [String]) -> Option<&'a String> {
     let is_near = |name: &&String| {
-        strsim::damerau_levenshtein(given, name) <= 1 + name.trim_start_matches('-').len() / 4
+        let length = name.trim_start_matches('-').len();
+        (given.len() > 2 && name.starts_with(given))
+            || strsim::damerau_levenshtein(given, name) <= 1 + length / 4
     };
-    match suggested.last().filter(is_near) {
+    suggested.last().filter(is_near)
+}
+
+fn instead(given: &str, suggested: &[String], help: &str) -> String {
+    match nearest(given, suggested) {
         None => format!("see {help}"),
         Some(name) => format!("did you mean '{name}'?"),
     }

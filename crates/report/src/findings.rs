@@ -330,7 +330,7 @@ fn stability(findings: &Findings) -> Section {
     section.extend(paragraphs(sentence::screened(findings)));
     section.extend(paragraphs(sentence::all_passes(
         findings,
-        "Slowest transactions, their numbers after warm-up and misses of halves",
+        "Slowest transactions and misses of halves",
     )));
     section.extend(paragraphs(sentence::saved(findings)));
     for group in naming::groups(findings) {

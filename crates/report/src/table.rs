@@ -215,7 +215,7 @@ pub(crate) fn stability(findings: &Findings, group: &GroupFindings) -> Table {
         .figure(("batch", 8), of(|s| seconds(s.batch_s)))
         .figure("slowest transaction", of(|s| stall(s.longest_s)))
         .figure(
-            ("transactions after warm-up", 9),
+            ("transactions after warm-up, at most", 9),
             age(|of| count(of.transactions)),
         )
         .figure(

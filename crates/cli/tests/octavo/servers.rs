@@ -143,9 +143,9 @@ fn a_killed_octavo_leaves_no_server_and_the_same_command_works() {
     }
 }
 
-/// Loads with MariaDB, whose tool is ended by `signal` after a time; what ended then, and
-/// what the same command comes to at once.
-fn load_ended_by(signal: Signal, after: Duration) -> (Output, Output) {
+/// Loads with MariaDB, ended by `signal` when `wait` returns, which is given the directory;
+/// what ended then, and what the same command comes to at once.
+fn load_ended_by(signal: Signal, wait: impl Fn(&Path)) -> (Output, Output) {
     let place = place();
     let directory = place.path().join("load");
     let load = || {
@@ -159,7 +159,7 @@ fn load_ended_by(signal: Signal, after: Duration) -> (Output, Output) {
         command
     };
     let child = load().spawn().unwrap();
-    thread::sleep(after);
+    wait(&directory);
     let octavo = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(octavo, signal).unwrap();
     let ended = child.wait_with_output().unwrap();
@@ -176,14 +176,20 @@ fn child_id(pid: Pid) -> u32 {
 fn a_load_is_repeated_at_once_after_a_kill_while_a_tool_works() {
     for milliseconds in [700, 900, 1100] {
         let after = Duration::from_millis(milliseconds);
-        let (_, again) = load_ended_by(Signal::KILL, after);
+        let (_, again) = load_ended_by(Signal::KILL, |_| thread::sleep(after));
         assert!(again.status.success(), "{after:?}: {}", complaint(&again));
     }
 }
 
 #[test]
 fn a_terminal_that_closes_is_an_interrupt() {
-    let (ended, again) = load_ended_by(Signal::HUP, Duration::from_millis(600));
+    let since = Instant::now();
+    let (ended, again) = load_ended_by(Signal::HUP, |directory| {
+        while servers(directory).is_empty() {
+            assert!(since.elapsed() < LIMIT, "no server begins");
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
     let said = complaint(&ended);
     assert_eq!(ended.status.code(), Some(130), "{said}");
     assert!(said.contains("nothing was loaded"), "{said}");

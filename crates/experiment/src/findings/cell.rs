@@ -302,7 +302,7 @@ impl<'a> ByCell<'a> {
             }),
             tail: tail(&runs, &kinds),
             age: age(&self.every[number], &stands.batches),
-            stability: stability(slices, &stands.batches, &kinds),
+            stability: stability(&until_left(slices, stands.left), &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::of(
                 &self.energy(number),
@@ -366,6 +366,14 @@ impl<'a> ByCell<'a> {
             .find(|&path| path == StoragePath::PageCache)
             .or_else(|| paths().next())
     }
+}
+
+/// A cell's slices that its batches are of: until it left.
+fn until_left<'a>(slices: &[&'a Slice], left: Option<Left>) -> Vec<&'a Slice> {
+    let is_until = |slice: &&&Slice| {
+        left.is_none_or(|left| (slice.key.sitting, slice.key.pass) <= (left.sitting, left.pass))
+    };
+    slices.iter().filter(is_until).copied().collect()
 }
 
 impl CellFindings {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
+    Batch, Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
     batch::{Batches, PASSES, Series},
     link::levels,
     screen::{Pass, passes},
@@ -226,6 +226,8 @@ struct LastLook {
     reading: Reading,
     /// The ratio within each sitting until then.
     by_sitting: Vec<(u32, Interval)>,
+    /// The cell's batches until then.
+    batches: Vec<Batch>,
 }
 
 /// A group between looks.
@@ -353,6 +355,7 @@ impl<'a> Standing<'a> {
                     self.last[place] = reading.map(|reading| LastLook {
                         reading,
                         by_sitting: by_sitting(&series),
+                        batches: batches.series(self.group.cells[place], None).batches,
                     });
                 }
             }
@@ -383,9 +386,13 @@ impl<'a> Standing<'a> {
         measured: Duration,
     ) -> Candidate {
         let cells = &self.group.cells;
+        let last = self.last[place].as_ref();
         let alone = Candidate {
             left: self.left[place],
-            batches: batches.series(cells[place], None).batches,
+            batches: last.map_or_else(
+                || batches.series(cells[place], None).batches,
+                |last| last.batches.clone(),
+            ),
             checkpoint_cost: batches.cost(cells[place]),
             ..Candidate::default()
         };
@@ -395,7 +402,6 @@ impl<'a> Standing<'a> {
         let series = self.series(batches, place, self.group.reference);
         let estimate = series.estimate();
         let now = estimate.map(|estimate| Reading::of(rules, &estimate, level));
-        let last = self.last[place].as_ref();
         let said = last.map(|last| last.reading).or(now);
         let decision = said.map_or(Decision::Open, |said| said.decision);
         let open = self.left[place].is_none() && decision == Decision::Open;

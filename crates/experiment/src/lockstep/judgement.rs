@@ -117,7 +117,7 @@ pub struct Candidate {
     /// mean and spread stay as they are; `None` where nothing is open, or where
     /// that is more than 100 times what was measured.
     pub more: Option<Duration>,
-    /// What each batch gave.
+    /// What each batch gave: of those that [`Self::ratio`] is of.
     pub batches: Vec<Batch>,
     /// Throughput a minute by [`Levels`], with an interval (95%, this cell alone), so that
     /// one which left early stands beside the others.

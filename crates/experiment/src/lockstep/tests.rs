@@ -138,7 +138,7 @@ fn foreign_traffic_beyond_the_usual_is_left_out() {
 #[test]
 fn batches_have_four_passes_of_a_sitting() {
     let slices = slices(&[9, 3, 1, 8], 2, |_| ());
-    let judgement = judge(&rules(100), &group(2), 2, &slices);
+    let judgement = judge(&open_rules(), &group(2), 2, &slices);
     let batches: Vec<(u32, u32)> = candidate(&judgement, 1)
         .batches
         .iter()

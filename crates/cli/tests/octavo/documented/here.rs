@@ -46,6 +46,16 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "predict --replacement",
+        &[
+            "--memory=8MiB",
+            "--page-sizes=8K",
+            "--passes=8",
+            "--transactions=20",
+            "--warm-up=200",
+        ],
+    ),
+    (
         "predict",
         &[
             "--memory=8MiB",

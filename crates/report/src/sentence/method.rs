@@ -92,7 +92,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
             "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of \
              fewer is one. Seconds are never counted as samples. A throughput is the geometric \
              mean of batches, so that cells stand to each other as in the same minutes. Where \
-             the machine changes its pace, it is above transactions divided by time.{}{}",
+             the machine changes its pace, it differs from transactions divided by time.{}{}",
             match naming::cells(findings).any(|cell| cell.left.is_some() && cell.ratio.is_some()) {
                 true => format!(
                     " A cell that was decided keeps its ratio of that moment, and its throughput \

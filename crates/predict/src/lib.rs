@@ -42,7 +42,7 @@ pub use description::{
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
 pub use io::{Asked, Purpose};
-pub use model::{Model, REPLACEMENT, database_options};
+pub use model::{Model, OPTIMAL, REPLACEMENT, database_options};
 pub use pages::ObjectPages;
 pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;

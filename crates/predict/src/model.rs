@@ -18,6 +18,9 @@ use crate::{
 /// [`NamedPolicy::name`] has it. Databases themselves have no such option.
 pub const REPLACEMENT: &str = "replacement";
 
+/// The policy that knows the future: the bound of all, which no database can have.
+pub const OPTIMAL: &str = NamedPolicy::Opt.name();
+
 /// Of a modeled database's options those that the database itself has.
 pub fn database_options(options: &[(String, String)]) -> Vec<(String, String)> {
     let own = options.iter().filter(|(name, _)| name != REPLACEMENT);

@@ -90,6 +90,7 @@ fn policies_are_compared_with_the_databases_own() {
     }
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("opt is a bound for reads alone"), "{text}");
+    assert!(!words.contains("USE REPLACEMENT"), "{text}");
     let refusal =
         "choose 'lru', 'clock', 'postgres', '2q', 'arc', 's3-fifo', 'cflru', 'cubrid' or 'opt'";
     let new = parent.path().join("new");

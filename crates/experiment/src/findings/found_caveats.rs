@@ -1,7 +1,6 @@
 //! What findings themselves say against believing them.
 
 use octavo_database::{Registry, RestoreMethod, StoragePath};
-use octavo_predict::REPLACEMENT;
 use octavo_units::ByteCount;
 
 use super::{
@@ -66,7 +65,7 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
         );
     }
     let databases = &findings.plan.databases;
-    if databases.iter().any(|of| of.option(REPLACEMENT).is_some()) {
+    if databases.iter().any(|of| of.replacement().is_some()) {
         let is_bound = databases.iter().any(|of| of.is_bound());
         caveats.push(Caveat::ReplacedPolicy { is_bound });
     }

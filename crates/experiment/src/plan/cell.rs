@@ -4,7 +4,7 @@
 use std::{fmt, sync::Arc};
 
 use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec};
-use octavo_predict::{Model, ModeledKind, REPLACEMENT};
+use octavo_predict::{Model, ModeledKind, OPTIMAL, REPLACEMENT};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSpec;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,6 @@ use super::{
     level::{Factor, Level},
     storage::Storage,
 };
-
-/// The replacement policy that no database can have.
-const OPT: &str = "opt";
 
 /// A database with its options: one system under test.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -89,9 +86,14 @@ impl TestedDatabase {
         (kind.make)(&kind.read(&octavo_predict::database_options(&self.options))?)
     }
 
+    /// The replacement policy that it has in place of its buffer's own.
+    pub fn replacement(&self) -> Option<&str> {
+        self.option(REPLACEMENT)
+    }
+
     /// Whether its buffer knows the future: a bound, which no database can have.
     pub fn is_bound(&self) -> bool {
-        self.option(REPLACEMENT) == Some(OPT)
+        self.replacement() == Some(OPTIMAL)
     }
 
     /// The value of an option, where it is set.

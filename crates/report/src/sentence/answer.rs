@@ -90,6 +90,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
         return of_copies(findings, group);
     }
     let keep = match naming::default_page_size(findings, group) {
+        _ if is_of_policies(findings) => "keep its own policy".into(),
         Some(size) => format!("keep {size} pages (the default)"),
         None => format!("keep {}", naming::reference_in_full(findings, group)),
     };
@@ -107,13 +108,17 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                 .filter(|of| !missing.contains(of))
                 .cloned()
                 .collect();
-            for (label, levels) in [("About as fast", ties), ("Not decided", &open)] {
+            for (label, levels) in [("Also faster", ties), ("Not decided", &open)] {
                 if !levels.is_empty() {
                     why += &format!(" {label}: {}.", naming::levels(levels, "and"));
                 }
             }
             why += &of_missing(findings, &missing);
-            (format!("use {}", level.with_noun()), why)
+            let what = match is_of_policies(findings) {
+                true => format!("{} would be faster", level.with_noun()),
+                false => format!("use {}", level.with_noun()),
+            };
+            (what, why)
         }
         Verdict::Keep { equivalent, .. } => {
             let why = if equivalent.len() + 1 == group.cells.len() {
@@ -133,6 +138,12 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             undecided(group, open, leader.as_ref(), findings),
         ),
     }
+}
+
+/// Whether replacement policies are compared: nobody can choose one of them.
+fn is_of_policies(findings: &Findings) -> bool {
+    let mut databases = findings.plan.databases.iter();
+    findings.plan.compare == Factor::Database && databases.any(|of| of.replacement().is_some())
 }
 
 fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String {
@@ -611,6 +622,8 @@ mod tests {
     use octavo_experiment::findings::FailedRun;
     use octavo_units::PageSize;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::fixture::{self, stores};
 
@@ -657,6 +670,41 @@ mod tests {
         );
         assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
         assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: an interval is not known"));
+    }
+
+    #[test]
+    fn nobody_is_told_to_use_a_policy_that_no_setting_has() {
+        let mut findings = fixture::one_memory();
+        let own = findings.plan.databases[0].clone();
+        findings
+            .plan
+            .databases
+            .push(Arc::new(own.with_replacement("cflru")));
+        findings.plan.compare = Factor::Database;
+        let level = Level::Database("replacement cflru".into());
+        let ratio = findings.groups[0].cells[0].ratio.unwrap();
+        let said = |findings: &Findings| answers(findings)[0].text();
+        findings.groups[0].verdict = Verdict::Use {
+            level: level.clone(),
+            ratio,
+            ties: vec![Level::Database("replacement lru".into())],
+            open: Vec::new(),
+        };
+        let faster = said(&findings);
+        assert!(
+            faster.starts_with("REPLACEMENT CFLRU WOULD BE FASTER: "),
+            "{faster}"
+        );
+        assert!(
+            faster.ends_with(" Also faster: replacement lru."),
+            "{faster}"
+        );
+        findings.groups[0].verdict = Verdict::Inconclusive {
+            open: vec![level],
+            leader: None,
+            more_s: None,
+        };
+        assert!(said(&findings).starts_with("KEEP ITS OWN POLICY FOR NOW: "));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings, TransactionTime},
+    plan::Level,
     statistics::Decision,
     verdict::Verdict,
 };
@@ -62,8 +63,9 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
         join(shares, ", ")
     );
     for cell in compared(findings, group) {
-        if let Some(change) = cell.time.and_then(|time| change(&time, &own)) {
-            let level = naming::own_level(findings, cell);
+        let level = naming::own_level(findings, cell);
+        let time = cell.time;
+        if let Some(change) = time.and_then(|time| change(&time, &own, is_plural(&level))) {
             said += &format!(" {} {change}.", naming::capital(&level.with_noun()));
         }
     }
@@ -102,8 +104,17 @@ fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFi
     }
 }
 
+/// Whether a level with its noun is many: "2 KiB pages save", "journal mode delete saves".
+fn is_plural(level: &Level) -> bool {
+    match level {
+        Level::PageSize(_) | Level::Rows(_) | Level::Cpus(None) => true,
+        Level::Cpus(Some(count)) | Level::Clients(count) => *count != 1,
+        Level::Database(_) | Level::Storage(_) | Level::Memory(_) | Level::Copy(_) => false,
+    }
+}
+
 /// `save 0.160 ms of reads and add 0.060 ms of writes`.
-fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> {
+fn change(own: &TransactionTime, reference: &TransactionTime, are_many: bool) -> Option<String> {
     let changes = parts(own).into_iter().zip(parts(reference));
     let changes: Vec<(&str, f64)> = changes
         .filter_map(|((name, own), (_, reference))| Some((name, own? - reference?)))
@@ -118,7 +129,12 @@ fn change(own: &TransactionTime, reference: &TransactionTime) -> Option<String> 
         (!amounts.is_empty()).then(|| format!("{verb} {amounts}"))
     };
     let said = join(
-        [of("save", -1.0), of("add", 1.0)].into_iter().flatten(),
+        match are_many {
+            true => [of("save", -1.0), of("add", 1.0)],
+            false => [of("saves", -1.0), of("adds", 1.0)],
+        }
+        .into_iter()
+        .flatten(),
         " and ",
     );
     let all = own.total_us - reference.total_us;
@@ -186,10 +202,14 @@ mod tests {
         };
         let reference = of(700.0, 500.0);
         assert_eq!(
-            change(&of(540.0, 560.0), &reference).as_deref(),
+            change(&of(540.0, 560.0), &reference, true).as_deref(),
             Some("save 160 µs of reads and add 60.0 µs of writes")
         );
-        assert_eq!(change(&of(690.0, 510.0), &reference), None);
+        assert_eq!(
+            change(&of(540.0, 560.0), &reference, false).as_deref(),
+            Some("saves 160 µs of reads and adds 60.0 µs of writes")
+        );
+        assert_eq!(change(&of(690.0, 510.0), &reference, true), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ struct Node {
     behind: u32,
 }
 
-/// How many lists there are, of which a policy uses the first ones.
+/// How many lists there are. A policy uses the first of them.
 const LISTS: usize = 4;
 const _: () = assert!(LISTS < 8, "three bits of a state name the list");
 

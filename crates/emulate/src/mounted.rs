@@ -50,7 +50,7 @@ const THREADS_MAX: usize = 4;
 ///
 /// One that waits for the backing storage takes no others, so there are more than cores. In
 /// memory nothing waits, and a thread more is a loss: the kernel hands requests to idle
-/// threads in turn, each of which has slept the longest. Half of the cores are left to
+/// threads in turn, always to the one that slept longest. Half of the cores are left to
 /// the database.
 fn count_threads(backing: &Path) -> usize {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);

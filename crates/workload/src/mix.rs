@@ -116,13 +116,14 @@ impl Mix {
     #[inline]
     pub(crate) fn draw(&self, draws: &mut Draws) -> usize {
         let point = draws.uniform(0, i64::from(self.sum()) - 1);
-        self.kind_at(point as u32)
+        self.kind_at(point)
     }
 
     /// The kind that `point`, below [`Self::sum`], falls on.
-    fn kind_at(&self, mut point: u32) -> usize {
-        for (kind, weight) in self.weights.iter().enumerate() {
-            if point < *weight {
+    fn kind_at(&self, mut point: i64) -> usize {
+        for (kind, &weight) in self.weights.iter().enumerate() {
+            let weight = i64::from(weight);
+            if point < weight {
                 return kind;
             }
             point -= weight;
@@ -222,7 +223,9 @@ mod tests {
     #[test]
     fn every_point_falls_on_its_kind() {
         let mix = Mix::new(&[2, 0, 1]);
-        let kinds: Vec<usize> = (0..mix.sum()).map(|point| mix.kind_at(point)).collect();
+        let kinds: Vec<usize> = (0..i64::from(mix.sum()))
+            .map(|point| mix.kind_at(point))
+            .collect();
         assert_eq!(kinds, [0, 0, 2]);
     }
 }

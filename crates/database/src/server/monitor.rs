@@ -40,8 +40,7 @@ impl Monitor {
         }))
     }
 
-    /// Whether the server is left alone from now on.
-    /// Waits for the reading in progress.
+    /// Stops reading the server's counters, or begins again. Waits for a reading in progress.
     pub(crate) fn pause(&self, paused: bool) {
         self.lock().paused = paused;
     }

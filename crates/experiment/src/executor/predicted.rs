@@ -37,7 +37,7 @@ pub(crate) struct PredictedExecutor<'a> {
 }
 
 impl<'a> PredictedExecutor<'a> {
-    /// Predicts the cells of a plan, each of which executes at most `horizon` transactions.
+    /// Predicts the cells of a plan. A cell executes at most `horizon` transactions.
     ///
     /// # Errors
     /// When the plan has something that is not modeled, or more data than the device holds.

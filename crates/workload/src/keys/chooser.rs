@@ -94,8 +94,7 @@ impl Chooser {
 pub(crate) struct Turn(AtomicU64);
 
 impl Turn {
-    /// The next key from 0 to below `keys`, of which there is at least one;
-    /// after the last the first again.
+    /// The next key from 0 to below `keys`, which is at least 1. The first follows the last.
     pub(crate) fn next(&self, keys: u64) -> u64 {
         // A client that knows of more keys may have been beyond.
         let wrapped = |key: u64| if key < keys { key } else { 0 };

@@ -116,9 +116,8 @@ impl Counts {
         self.customer(input.customer);
     }
 
-    /// The audit of these counts, of which `due` orders were to be completed. Until the first
-    /// limits are reached, which takes 900 s at the nominal rate, they are fewer than the mix
-    /// has.
+    /// The audit of these counts. `due` orders were to be completed: fewer than the mix has
+    /// until the first limits are reached, which takes 900 s at the nominal rate.
     pub(super) fn audit(&self, scale: &Scale, mix: &Mix, due: u64, trade_shares: &[f64]) -> Audit {
         let mut lines = self.mix_lines(mix, due);
         lines.extend(self.input_lines());

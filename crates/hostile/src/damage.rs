@@ -68,7 +68,7 @@ impl Damage {
         &all[self.below(all.len())]
     }
 
-    /// One of [`TOKENS`].
+    /// A token that breaks readers: an end of a range, text that is no number, a mark of a format.
     pub fn token(&mut self) -> &'static [u8] {
         TOKENS[self.below(TOKENS.len())]
     }

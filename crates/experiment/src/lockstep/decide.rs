@@ -8,7 +8,9 @@ use super::{
     link::levels,
     screen::{Pass, passes},
 };
-use crate::statistics::{Decision, Estimate, Interval, decision, horizon::Spending, mean};
+use crate::statistics::{
+    BatchMean, Decision, Estimate, Interval, decision, horizon::Spending, mean,
+};
 
 /// The two-sided error of all intervals of a group at all looks together.
 const ERROR: f64 = 0.05;
@@ -114,10 +116,13 @@ pub fn judge_seated(
             group.judgement(rules, &batches, level, measured)
         })
         .collect();
-    let decided = |candidate: &Candidate| candidate.ratio.map(|ratio| ratio.estimate.ln());
-    let decided: Vec<Vec<Option<f64>>> = judged
+    let decided: Vec<Vec<Option<BatchMean>>> = groups
         .iter()
-        .map(|group| group.candidates.iter().map(decided).collect())
+        .map(|group| {
+            let last = group.last.iter();
+            last.map(|last| Some(last.as_ref()?.ratio.clone()))
+                .collect()
+        })
         .collect();
     let levels = levels(plan_groups, &decided, &batches);
     for (group, judged) in plan_groups.iter().zip(&mut judged) {
@@ -224,6 +229,8 @@ impl Reading {
 /// What was said last of a candidate.
 struct LastLook {
     reading: Reading,
+    /// The mean of its ratio to the reference, with the batches until then.
+    ratio: BatchMean,
     /// The ratio within each sitting until then.
     by_sitting: Vec<(u32, Interval)>,
     /// The cell's batches until then.
@@ -354,6 +361,7 @@ impl<'a> Standing<'a> {
                     let series = self.series(batches, place, self.group.reference);
                     self.last[place] = reading.map(|reading| LastLook {
                         reading,
+                        ratio: series.mean(),
                         by_sitting: by_sitting(&series),
                         batches: batches.series(self.group.cells[place], None).batches,
                     });

@@ -10,9 +10,14 @@ use crate::statistics::{BatchMean, ByBatch, mean};
 /// Batches below which a link has no spread to speak of: a reference then stands for itself.
 const LINK_MIN: usize = 2;
 
-/// The levels of all cells of these groups. `decided` are the logarithms of ratios to the
-/// reference that cells were decided by, or stand at, by group and place.
-pub(super) fn levels(groups: &[Group], decided: &[Vec<Option<f64>>], batches: &Batches) -> Levels {
+/// The levels of all cells of these groups. `decided` are the ratios to the reference of cells
+/// that are not measured any more, by group and place: with the batches until they were
+/// decided, since later passes may complete one more of which they have but a part.
+pub(super) fn levels(
+    groups: &[Group],
+    decided: &[Vec<Option<BatchMean>>],
+    batches: &Batches,
+) -> Levels {
     let mut levels = Levels::default();
     let references: Vec<usize> = groups
         .iter()
@@ -30,8 +35,12 @@ pub(super) fn levels(groups: &[Group], decided: &[Vec<Option<f64>>], batches: &B
         if Some(reference) != anchor {
             add_reference(&mut levels, reference, anchor, batches);
         }
-        for (&cell, &decided) in group.cells.iter().zip(decided) {
+        for (&cell, decided) in group.cells.iter().zip(decided) {
             if cell == reference {
+                continue;
+            }
+            if let Some(decided) = decided {
+                levels.add_ratio(cell, reference, decided.clone());
                 continue;
             }
             let series = batches.series(cell, Some(reference));
@@ -39,9 +48,7 @@ pub(super) fn levels(groups: &[Group], decided: &[Vec<Option<f64>>], batches: &B
                 add_alone(&mut levels, cell, batches);
                 continue;
             }
-            let own = series.mean();
-            let center = decided.unwrap_or(own.center);
-            levels.add_ratio(cell, reference, BatchMean { center, ..own });
+            levels.add_ratio(cell, reference, series.mean());
         }
     }
     levels
@@ -72,7 +79,7 @@ fn add_alone(levels: &mut Levels, cell: usize, batches: &Batches) {
 }
 
 impl Series {
-    fn mean(&self) -> BatchMean {
+    pub(super) fn mean(&self) -> BatchMean {
         let by_batch = |values: &[f64]| -> ByBatch {
             let keys = self.batches.iter().map(|batch| (batch.sitting, batch.pass));
             keys.zip(values.iter().copied()).collect()

@@ -266,6 +266,26 @@ fn the_rest_leaves_behind_a_leader() {
 }
 
 #[test]
+fn a_cell_that_left_is_known_by_the_batches_until_then() {
+    let mut slices = slices(&[200], 3, |slice| {
+        // Noise that no batch repeats.
+        let noise = 1.0 + 0.01 * f64::from(slice.key.pass * slice.key.pass % 13);
+        take(slice, [1.0, 1.01, 1.25][slice.key.cell] * noise);
+    });
+    // Two of the four passes of a batch that the others complete.
+    slices.retain(|slice| slice.key.cell != 2 || slice.key.pass <= 49);
+    let judgement = judge(&rules(1000), &group(3), 3, &slices);
+    let left = candidate(&judgement, 2);
+    assert_eq!(left.left.unwrap().pass, 49);
+    let (ratio, throughput) = (left.ratio.unwrap(), left.throughput.unwrap());
+    assert_eq!(ratio.batches, left.batches.len());
+    assert_eq!(throughput.batches, ratio.batches);
+    let own = judgement.levels.ratio(2, 0, 0.05).unwrap();
+    assert_eq!(own.batches, ratio.batches);
+    assert!((own.estimate - ratio.estimate).abs() < 1e-12);
+}
+
+#[test]
 fn nobody_leaves_before_four_batches_or_between_looks() {
     let slices = slices(&[60], 2, |slice| {
         take(slice, [1.0, 2.0][slice.key.cell]);

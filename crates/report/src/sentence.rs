@@ -33,7 +33,7 @@ pub(crate) use elsewhere::{elsewhere, elsewhere_heading};
 pub(crate) use energy::{covered, energy};
 pub(crate) use inputs::inputs;
 pub(crate) use interaction::{contrast, interactions, word};
-pub(crate) use method::{all_passes, method};
+pub(crate) use method::{all_passes, all_passes_but_time, method};
 pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;

@@ -146,9 +146,24 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     paragraphs
 }
 
-/// That figures are of all passes, where some were left out of others: which, in the plural.
-/// Cells that left early have theirs of other passes than those that stayed.
+/// That these figures are of all passes, where some were left out of others: which, in the
+/// plural. Cells that left early have theirs of other passes than those that stayed.
 pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
+    passes_of(
+        findings,
+        figures,
+        "their figures are of fewer passes, and of other minutes",
+    )
+}
+
+/// The same of counts beside the parts of a transaction's time, which add up to what its
+/// throughput says.
+pub(crate) fn all_passes_but_time(findings: &Findings) -> Option<String> {
+    let early = "counts are of fewer passes, and times are scaled to the minutes of all";
+    passes_of(findings, "Figures per transaction", early)
+}
+
+fn passes_of(findings: &Findings, figures: &str, early: &str) -> Option<String> {
     let out = findings.screened.all();
     let all = (out > 0).then(|| {
         format!(
@@ -156,12 +171,7 @@ pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
         )
     });
     let left = named(findings, left_early);
-    let early = (!left.is_empty()).then(|| {
-        format!(
-            "{left} left early: counts are of fewer passes, and times are scaled to the minutes \
-             of all."
-        )
-    });
+    let early = (!left.is_empty()).then(|| format!("{left} left early: {early}."));
     let said: Vec<String> = all.into_iter().chain(early).collect();
     (!said.is_empty()).then(|| said.join(" "))
 }

@@ -259,9 +259,14 @@ mod tests {
         );
         let early = crate::sentence::all_passes(&findings, "Latencies").unwrap();
         assert!(
-            early.contains("64 KiB left early: counts are of fewer passes"),
+            early.contains("64 KiB left early: their figures are of fewer passes"),
             "{early}"
         );
+        // Of the tables, one alone has times that are scaled.
+        let scaled = crate::sentence::all_passes_but_time(&findings).unwrap();
+        assert!(scaled.contains("times are scaled"), "{scaled}");
+        let page = crate::findings::document(&findings).html();
+        assert_eq!(page.matches("times are scaled").count(), 1);
         findings.groups[0].cells.retain(|cell| cell.reference);
         assert_eq!(tails(&findings), ["P99 is 10.7 ms."]);
     }

@@ -755,6 +755,15 @@ pub(crate) fn of_json(json: &Value) -> Vec<String> {
                     "{name}: {only} in the only sitting, {ratio} in all"
                 ));
             }
+            // A throughput stands on its ratio, and on what the reference has.
+            let count = |of: &str| cell[of]["batches"].as_u64();
+            if let (Some(ratio), Some(throughput)) = (count("ratio"), count("throughput"))
+                && throughput > ratio
+            {
+                faults.push(format!(
+                    "{name}: a throughput of {throughput} batches, a ratio of {ratio}"
+                ));
+            }
             let time = cell["time"].as_object();
             let whole = cell["time"]["total_us"].as_f64();
             let all = time.into_iter().flatten();

@@ -82,7 +82,7 @@ impl Estimate {
     }
 
     /// From the miss ratio of each part and its share of the pages.
-    fn of(parts: [(f64, f64); PARTS]) -> Self {
+    fn from_parts(parts: [(f64, f64); PARTS]) -> Self {
         let with_pages = || parts.iter().filter(|(_, share)| *share > 0.0);
         let shares: f64 = with_pages().map(|(_, share)| share).sum();
         let count = with_pages().count() as f64;
@@ -135,11 +135,11 @@ impl SampledCurve {
     /// there). Unlike there the share is counted, not that of the hashes: the pages of a
     /// trace are known.
     pub fn lru(trace: &Trace, pages: u32, seed: Seed) -> Self {
-        Self::of(&Sample::draw(trace, pages, seed))
+        Self::from_sample(&Sample::draw(trace, pages, seed))
     }
 
     /// From a sample that was drawn.
-    pub fn of(sample: &Sample) -> Self {
+    pub fn from_sample(sample: &Sample) -> Self {
         Self {
             parts: sample.parts.each_ref().map(|part| {
                 let mut hits = part.references - part.trace.references().len() as f64;
@@ -159,7 +159,7 @@ impl SampledCurve {
 
     /// The miss ratio with so many frames.
     pub fn miss_ratio(&self, frames: Frames) -> Estimate {
-        Estimate::of(
+        Estimate::from_parts(
             self.parts
                 .each_ref()
                 .map(|part| (part.miss_ratio(frames), part.share)),
@@ -212,7 +212,7 @@ impl Sample {
     /// What a buffer with so many frames misses of all references, by what `count` says that
     /// those of this scale miss of the sample's parts.
     pub fn estimate(&self, frames: Frames, count: impl Fn(&Trace, Frames) -> Counts) -> Estimate {
-        Estimate::of(self.parts.each_ref().map(|part| {
+        Estimate::from_parts(self.parts.each_ref().map(|part| {
             let scaled = (f64::from(frames.get()) * part.share).round().max(1.0);
             let scaled = Frames::new(scaled as u32).expect("at least one, and no more");
             let ratio = match part.references > 0.0 {
@@ -255,15 +255,15 @@ mod tests {
     fn estimates_by_hand() {
         // Mean 0.45, variance 0.06, so sqrt(0.06 / 8) = 0.0866 as standard error.
         let parts = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8];
-        let estimate = Estimate::of(parts.map(|ratio| (ratio, 0.01)));
+        let estimate = Estimate::from_parts(parts.map(|ratio| (ratio, 0.01)));
         assert!((estimate.miss_ratio - 0.45).abs() < 1e-12);
         assert!((estimate.half_width - 2.364_624 * 0.086_603).abs() < 1e-5);
         // A part counts by its pages, and one without any not at all.
         let mut parts = [(0.9, 0.0); PARTS];
         parts[..2].copy_from_slice(&[(0.2, 0.3), (0.6, 0.1)]);
-        assert!((Estimate::of(parts).miss_ratio - 0.3).abs() < 1e-12);
+        assert!((Estimate::from_parts(parts).miss_ratio - 0.3).abs() < 1e-12);
         parts[0].1 = 0.0;
-        assert_eq!(Estimate::of(parts).half_width, 1.0);
+        assert_eq!(Estimate::from_parts(parts).half_width, 1.0);
     }
 
     /// Half of the references go to a twentieth of the pages, and one page gets a tenth

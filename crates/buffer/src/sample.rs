@@ -39,14 +39,14 @@ impl Sample {
             key: key(seed),
         };
         let references = trace.references().len() as f64;
-        Self::of(trace, references, f64::from(trace.pages()), |page| {
+        Self::split(trace, references, f64::from(trace.pages()), |page| {
             drawn.part(u64::from(page.number()))
         })
     }
 
     /// The parts of a trace by the part that each page is in, if any. The sample stands for
     /// so many references to so many pages.
-    fn of(
+    fn split(
         trace: &Trace,
         references: f64,
         pages: f64,
@@ -256,7 +256,7 @@ impl Sampler {
         let references = self.references as f64;
         let trace = self.builder.build();
         Kept::Sample {
-            sample: Box::new(Sample::of(&trace, references, pages, |page| {
+            sample: Box::new(Sample::split(&trace, references, pages, |page| {
                 part_of[page.index()]
             })),
             rate,
@@ -330,7 +330,7 @@ mod tests {
         let Ok(Kept::Sample { sample, .. }) = kept(Keep::Share(0.2), Room::SMALL) else {
             panic!("it is a share");
         };
-        let sampled = SampledCurve::of(&sample);
+        let sampled = SampledCurve::from_sample(&sample);
         for count in [100, 1000, 4000, 10_000] {
             let frames = Frames::new(count).unwrap();
             let (estimate, wanted) = (sampled.miss_ratio(frames), exact.miss_ratio(frames));

@@ -282,7 +282,7 @@ impl Collected {
                 Box::new(move |frames| Estimate::exact(curve.miss_ratio(frames)))
             }
             Kept::Sample { sample, .. } => {
-                let curve = SampledCurve::of(sample);
+                let curve = SampledCurve::from_sample(sample);
                 Box::new(move |frames| curve.miss_ratio(frames))
             }
         }

@@ -50,7 +50,7 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
 /// What an experiment that was interrupted left in its store, and how it goes on.
 fn kept(store: &Path) -> String {
     let findings = Store::open(store).ok();
-    let findings = findings.and_then(|store| Findings::of(&store).ok().flatten());
+    let findings = findings.and_then(|store| Findings::read(&store).ok().flatten());
     match findings {
         Some(found) if found.measured_s > 0.0 => format!(
             "what was measured is kept in {}; repeat the command to resume",

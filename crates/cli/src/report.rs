@@ -18,7 +18,7 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
 pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
     let path = store_at(path);
     let store = Store::open(&path).map_err(Failure::input)?;
-    Findings::of(&store)
+    Findings::read(&store)
         .map_err(Failure::input)?
         .ok_or_else(|| {
             Failure::Input(anyhow!(

@@ -7,7 +7,7 @@ use octavo_experiment::{
     campaign::{CampaignSettings, campaign},
     directory::STORE,
     findings::Findings,
-    plan::file::{Known, PlanFile},
+    plan::file::{PlanFile, Registries},
     store::Store,
 };
 use octavo_report::Reproduction;
@@ -138,7 +138,7 @@ fn kept(directory: &Path) -> Result<Option<Findings>, Failure> {
         return Ok(None);
     }
     let store = Store::open(&store).with_context(|| format!("read {}", store.display()))?;
-    let findings = Findings::of(&store).with_context(|| "read the measurements of a study")?;
+    let findings = Findings::read(&store).with_context(|| "read the measurements of a study")?;
     Ok(findings)
 }
 
@@ -150,7 +150,7 @@ fn measure(
     flags: &ReproduceFlags,
 ) -> Result<Findings, Failure> {
     let mut file =
-        PlanFile::parse(&study.name, text, &Known::standard()).map_err(Failure::input)?;
+        PlanFile::parse(&study.name, text, &Registries::standard()).map_err(Failure::input)?;
     if let Some(scale) = flags.scale {
         set_scale(&mut file.plan, scale).map_err(|reason| {
             Failure::Input(anyhow::anyhow!("--scale for {}: {reason}", study.name))

@@ -8,7 +8,7 @@ use octavo_experiment::{
     forecast::Forecast,
     plan::{
         Storage,
-        file::{Known, PlanFile},
+        file::{PlanFile, Registries},
     },
     store::Store,
 };
@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
-    let mut file = PlanFile::read(&flags.plan, &Known::standard()).map_err(Failure::input)?;
+    let mut file = PlanFile::read(&flags.plan, &Registries::standard()).map_err(Failure::input)?;
     file.budget = flags.campaign.budget.or(file.budget);
     file.passes = flags.passes.or(file.passes);
     if let Some(device) = &flags.device.name {
@@ -56,7 +56,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     };
     let failure = |error| failure(error, &file, &flags, &settings);
     if flags.dry_run {
-        let (forecast, requirements) = Forecast::of(&settings).map_err(failure)?;
+        let (forecast, requirements) = Forecast::estimate(&settings).map_err(failure)?;
         print::result(
             flags.print.format,
             || octavo_report::json(&forecast),

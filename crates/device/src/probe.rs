@@ -68,7 +68,7 @@ pub fn measure<D: Device + ?Sized>(
         device.precondition(spec, seed.derive("precondition", 0))?;
     }
     let mut run = Loop {
-        stream: Stream::new(&Load::of(spec, seed), 0, 1),
+        stream: Stream::new(&Load::from_spec(spec, seed), 0, 1),
         synced: spec.durability == Durability::Synced,
         lanes: Vec::new(),
         now: device.now(),

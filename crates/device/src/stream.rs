@@ -32,7 +32,7 @@ pub struct Load {
 
 impl Load {
     /// What a point asks for; writes are stamped.
-    pub fn of(spec: &PointSpec, seed: Seed) -> Self {
+    pub fn from_spec(spec: &PointSpec, seed: Seed) -> Self {
         Self {
             mix: spec.mix,
             pattern: spec.pattern,

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // One look at each pair by itself, at the end.
         for group in &groups {
             for &cell in &group.cells {
-                let reference = group.cells[group.reference];
+                let reference = group.reference_cell();
                 if cell == reference {
                     continue;
                 }

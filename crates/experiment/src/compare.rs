@@ -82,7 +82,7 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(plan: &Plan, cell: &Cell) -> Self {
+    fn of_cell(plan: &Plan, cell: &Cell) -> Self {
         Self {
             workload: plan.workload,
             mix: plan.mix.clone(),
@@ -112,7 +112,7 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
             .map(|found| {
                 let plan = &findings.plan;
                 (
-                    Identity::of(plan, &found.cell),
+                    Identity::of_cell(plan, &found.cell),
                     plan.cell_name(&found.cell),
                     found.clone(),
                 )
@@ -139,7 +139,7 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
         let cells = findings.groups.iter().flat_map(|group| &group.cells);
         let silent = cells.filter(|cell| cell.throughput.is_none());
         silent.filter_map(|cell| {
-            let identity = Identity::of(&findings.plan, &cell.cell);
+            let identity = Identity::of_cell(&findings.plan, &cell.cell);
             let is_other = |(other, _, _): &(Identity, String, CellFindings)| *other == identity;
             (!others.iter().any(is_other)).then(|| (identity, findings.plan.cell_name(&cell.cell)))
         })
@@ -189,13 +189,13 @@ fn verdicts(first: &Findings, second: &Findings) -> Vec<(String, Verdict, Verdic
             let identities: Vec<Identity> = group
                 .cells
                 .iter()
-                .map(|cell| Identity::of(&first.plan, &cell.cell))
+                .map(|cell| Identity::of_cell(&first.plan, &cell.cell))
                 .collect();
             let other = second.groups.iter().find(|other| {
                 other
                     .cells
                     .iter()
-                    .any(|cell| identities.contains(&Identity::of(&second.plan, &cell.cell)))
+                    .any(|cell| identities.contains(&Identity::of_cell(&second.plan, &cell.cell)))
             })?;
             Some((
                 group.name.clone(),

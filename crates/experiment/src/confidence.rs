@@ -36,7 +36,7 @@ const EXACTLY_1: Interval = Interval {
 /// the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trust {
+pub enum ConfidenceLevel {
     /// As much as models are off, which intervals do not show.
     PredictedOnly,
     /// More than [`MEDIUM_STAKE`], or nobody knows how much: another choice may be the best.
@@ -50,7 +50,7 @@ pub enum Trust {
 /// Why it is not more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "kebab-case")]
-pub enum Doubt {
+pub enum ConfidenceLimit {
     /// Models said all of it.
     Models,
     /// A caveat, the worst of [`Findings::caveats`].
@@ -88,9 +88,9 @@ pub enum Doubt {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Confidence {
     /// What is risked.
-    pub trust: Trust,
+    pub trust: ConfidenceLevel,
     /// Why it is not more, each reason enough alone; none of the highest.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<ConfidenceLimit>,
 }
 
 /// How far the answer can be trusted; `None` where there is none: before anything was
@@ -113,22 +113,22 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
     }
     if findings.source == Source::Predicted {
         return Some(Confidence {
-            trust: Trust::PredictedOnly,
-            doubts: vec![Doubt::Models],
+            trust: ConfidenceLevel::PredictedOnly,
+            doubts: vec![ConfidenceLimit::Models],
         });
     }
     let severities = findings.caveats.iter().map(|caveat| caveat.severity());
     let severity = severities.max().unwrap_or(Severity::Note);
     let by_caveats = match severity {
-        Severity::Void | Severity::Choice => Some(Trust::Low),
-        Severity::Amount => Some(Trust::Medium),
+        Severity::Void | Severity::Choice => Some(ConfidenceLevel::Low),
+        Severity::Amount => Some(ConfidenceLevel::Medium),
         Severity::Note => None,
     };
-    let by_caveats = by_caveats.map(|trust| (trust, Doubt::Caveat { severity }));
+    let by_caveats = by_caveats.map(|trust| (trust, ConfidenceLimit::Caveat { severity }));
     let all = [by_caveats, of_levels(findings)].into_iter().flatten();
-    let all: Vec<(Trust, Doubt)> = all.collect();
+    let all: Vec<(ConfidenceLevel, ConfidenceLimit)> = all.collect();
     let trust = all.iter().map(|(trust, _)| *trust).min();
-    let trust = trust.unwrap_or(Trust::High);
+    let trust = trust.unwrap_or(ConfidenceLevel::High);
     let doubts = all.into_iter().filter(|(of, _)| *of == trust);
     Some(Confidence {
         trust,
@@ -138,10 +138,10 @@ pub fn confidence(findings: &Findings) -> Option<Confidence> {
 
 /// What is risked by what the levels may be, caveats aside; `None` where that is no more than
 /// the margin.
-fn of_levels(findings: &Findings) -> Option<(Trust, Doubt)> {
+fn of_levels(findings: &Findings) -> Option<(ConfidenceLevel, ConfidenceLimit)> {
     let groups = || findings.groups.iter().filter(|group| group.cells.len() > 1);
-    let mut most: Option<(f64, Doubt)> = None;
-    let mut add = |stake: f64, doubt: Doubt| {
+    let mut most: Option<(f64, ConfidenceLimit)> = None;
+    let mut add = |stake: f64, doubt: ConfidenceLimit| {
         if most.as_ref().is_none_or(|(least, _)| stake > *least) {
             most = Some((stake, doubt));
         }
@@ -149,10 +149,10 @@ fn of_levels(findings: &Findings) -> Option<(Trust, Doubt)> {
     for group in groups() {
         for (level, cell) in contenders(group) {
             let Some(stake) = stake(group, cell) else {
-                return Some((Trust::Low, Doubt::TooFew));
+                return Some((ConfidenceLevel::Low, ConfidenceLimit::TooFew));
             };
             let (group, level) = (group.name.clone(), level.clone());
-            let doubt = Doubt::Open {
+            let doubt = ConfidenceLimit::Open {
                 group,
                 level,
                 stake,
@@ -160,7 +160,7 @@ fn of_levels(findings: &Findings) -> Option<(Trust, Doubt)> {
             add(stake, doubt);
         }
         if let Some((stake, cell, sitting)) = against(group) {
-            let doubt = Doubt::Sitting {
+            let doubt = ConfidenceLimit::Sitting {
                 group: group.name.clone(),
                 level: findings.plan.level(&cell.cell, findings.plan.compare),
                 sitting: sitting + 1,
@@ -171,9 +171,13 @@ fn of_levels(findings: &Findings) -> Option<(Trust, Doubt)> {
     }
     let margin = findings.plan.margin;
     match most {
-        Some((stake, open)) if stake > MEDIUM_STAKE.max(margin) => Some((Trust::Low, open)),
-        Some((stake, open)) if stake > margin => Some((Trust::Medium, open)),
-        _ if !groups().all(is_repeated) => Some((Trust::Medium, Doubt::OneSitting)),
+        Some((stake, open)) if stake > MEDIUM_STAKE.max(margin) => {
+            Some((ConfidenceLevel::Low, open))
+        }
+        Some((stake, open)) if stake > margin => Some((ConfidenceLevel::Medium, open)),
+        _ if !groups().all(is_repeated) => {
+            Some((ConfidenceLevel::Medium, ConfidenceLimit::OneSitting))
+        }
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use octavo_device::power::Energy;
 use serde::Serialize;
 
 use crate::{
-    machine::{Covers, EnergyUse},
+    machine::{EnergyScope, EnergyUse},
     record::Figures,
     statistics::{ByBatch, Interval, geometric_interval, paired_ratios},
 };
@@ -30,11 +30,11 @@ pub struct CellEnergy {
 }
 
 /// What a cell's transactions took of the machine's energy, over its runs. Joules are those
-/// of [`Covers`] ÷ transactions, committed or rolled back as specified, of every kind.
+/// of [`EnergyScope`] ÷ transactions, committed or rolled back as specified, of every kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CellMachineEnergy {
     /// Of what it is.
-    pub covers: Covers,
+    pub covers: EnergyScope,
     /// Joules a transaction.
     pub joules_per_transaction: f64,
     /// Of these, what idle machine and storage would have taken; `None` of what the machine
@@ -65,7 +65,7 @@ pub(crate) struct RunMachineEnergy {
 
 impl RunMachineEnergy {
     /// `None` where the energy is not known or no transaction ended.
-    pub(crate) fn of(run: &Figures) -> Option<Self> {
+    pub(crate) fn from_run(run: &Figures) -> Option<Self> {
         let energy = run.machine.energy?;
         let transactions = run.load.transactions();
         (transactions > 0).then_some(Self {
@@ -76,8 +76,8 @@ impl RunMachineEnergy {
 }
 
 impl CellMachineEnergy {
-    /// As [`CellEnergy::of`]; `None` too where runs do not say the same parts of the machine.
-    pub(crate) fn of(
+    /// As [`CellEnergy::from_runs`]; `None` too where runs do not say the same parts of the machine.
+    pub(crate) fn from_runs(
         own: &BTreeMap<u32, RunMachineEnergy>,
         reference: Option<&BTreeMap<u32, RunMachineEnergy>>,
     ) -> Option<Self> {
@@ -117,7 +117,7 @@ pub(crate) struct RunEnergy {
 
 impl RunEnergy {
     /// `None` where the energy is not known or no transaction ended.
-    pub(crate) fn of(run: &Figures) -> Option<Self> {
+    pub(crate) fn from_run(run: &Figures) -> Option<Self> {
         let energy = run.device?.energy?;
         let transactions = run.load.transactions();
         (transactions > 0).then_some(Self {
@@ -130,7 +130,7 @@ impl RunEnergy {
 impl CellEnergy {
     /// Of a cell's runs by sitting, and of those of the reference that it is
     /// compared with; `None` where no run's energy is known.
-    pub(crate) fn of(
+    pub(crate) fn from_runs(
         own: &BTreeMap<u32, RunEnergy>,
         reference: Option<&BTreeMap<u32, RunEnergy>>,
     ) -> Option<Self> {
@@ -184,7 +184,7 @@ mod tests {
         // 108 J for 100, and in a sitting that the reference did not run in 100 J
         // for 40.
         let own = BTreeMap::from([(1, run(2, 100)), (2, run(0, 40))]);
-        let found = CellEnergy::of(&own, Some(&reference)).unwrap();
+        let found = CellEnergy::from_runs(&own, Some(&reference)).unwrap();
         let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
         assert!(near(found.joules_per_transaction, 208.0 / 140.0));
         assert!(near(found.idle_joules_per_transaction, 200.0 / 140.0));
@@ -194,10 +194,13 @@ mod tests {
         assert_eq!(ratio.batches, 1);
         assert!(near(ratio.estimate, 0.54), "{ratio:?}");
 
-        let found = CellEnergy::of(&reference, None).unwrap();
+        let found = CellEnergy::from_runs(&reference, None).unwrap();
         assert!(near(found.joules_per_transaction, 2.0));
         assert_eq!(found.ratio, None);
-        assert_eq!(CellEnergy::of(&BTreeMap::new(), Some(&reference)), None);
+        assert_eq!(
+            CellEnergy::from_runs(&BTreeMap::new(), Some(&reference)),
+            None
+        );
     }
 
     /// A machine of 100 W, 10 W a processor and the disk, for 10 s.
@@ -221,9 +224,9 @@ mod tests {
         // 220: 6 J each.
         let reference = BTreeMap::from([(0, whole(8, 100))]);
         let own = BTreeMap::from([(0, whole(20, 220))]);
-        let found = CellMachineEnergy::of(&own, Some(&reference)).unwrap();
+        let found = CellMachineEnergy::from_runs(&own, Some(&reference)).unwrap();
         let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
-        assert_eq!(found.covers, Covers::Machine);
+        assert_eq!(found.covers, EnergyScope::Machine);
         assert!(near(found.joules_per_transaction, 6.0), "{found:?}");
         assert!(near(found.idle_joules_per_transaction.unwrap(), 5.0));
         assert!(near(
@@ -238,11 +241,11 @@ mod tests {
         assert!(near(found.ratio.unwrap().estimate, 0.5), "{found:?}");
         // What covers something else is not compared, and not added.
         let mut counted = whole(8, 100);
-        counted.energy.covers = Covers::Packages;
+        counted.energy.covers = EnergyScope::Packages;
         let packages = BTreeMap::from([(0, counted)]);
-        let found = CellMachineEnergy::of(&own, Some(&packages)).unwrap();
+        let found = CellMachineEnergy::from_runs(&own, Some(&packages)).unwrap();
         assert_eq!(found.ratio, None);
         let mixed = BTreeMap::from([(0, counted), (1, whole(8, 100))]);
-        assert_eq!(CellMachineEnergy::of(&mixed, None), None);
+        assert_eq!(CellMachineEnergy::from_runs(&mixed, None), None);
     }
 }

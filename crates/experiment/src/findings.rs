@@ -20,7 +20,7 @@ use crate::{
     caveats::{self, Caveat},
     lockstep::{Horizon, Judgement, Screened},
     plan::Plan,
-    prediction::Elsewhere,
+    prediction::OtherDisk,
     record::Source,
     store::StoredSnapshot,
     verdict::{BufferFinding, Interaction},
@@ -111,7 +111,7 @@ pub struct Findings {
     /// What was generated, over one run of each sitting, the longest.
     pub audit: Audit,
     /// What another disk would change, predicted; empty where nothing is.
-    pub elsewhere: Vec<Elsewhere>,
+    pub elsewhere: Vec<OtherDisk>,
     /// What a reader must know before believing the figures, the worst first.
     #[serde(serialize_with = "caveats::with_severity")]
     pub caveats: Vec<Caveat>,
@@ -127,7 +127,7 @@ pub struct ScreenedPasses {
 }
 
 impl ScreenedPasses {
-    fn of(judgement: &Judgement) -> Self {
+    fn count(judgement: &Judgement) -> Self {
         let count = |why| {
             let passes = judgement.screened.iter();
             passes.filter(|pass| pass.why == why).count()

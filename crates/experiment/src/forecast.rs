@@ -111,7 +111,7 @@ impl Forecast {
     /// As of [`Requirements::estimate`]; [`CampaignError::Store`] when the directory
     /// holds a store that cannot be read or is of another plan; and where a
     /// file system cannot be asked for its free space.
-    pub fn of(settings: &CampaignSettings) -> Result<(Self, Requirements), CampaignError> {
+    pub fn estimate(settings: &CampaignSettings) -> Result<(Self, Requirements), CampaignError> {
         let plan = &settings.plan;
         let requirements = Requirements::estimate(settings)?;
         let cells = plan.cells();
@@ -129,9 +129,7 @@ impl Forecast {
                     name: plan.cell_name(cell),
                     level: plan.level(cell, plan.compare).to_string(),
                     group: plan.group_name(cell),
-                    reference: groups
-                        .iter()
-                        .any(|group| group.cells[group.reference] == number),
+                    reference: groups.iter().any(|group| group.reference_cell() == number),
                 })
                 .collect(),
             order_of_first_pass: match plan.ramp {

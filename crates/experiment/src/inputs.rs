@@ -68,7 +68,7 @@ impl Input {
     }
 
     /// What a store has of a cell's; nothing of measured ones.
-    pub(crate) fn of(store: &Store, cell: usize) -> Result<Vec<Self>, StoreError> {
+    pub(crate) fn read(store: &Store, cell: usize) -> Result<Vec<Self>, StoreError> {
         let facts = store.facts(&topic(cell))?;
         Ok(facts.into_iter().filter_map(Self::from_fact).collect())
     }
@@ -112,13 +112,13 @@ pub(crate) struct Inputs {
 impl Inputs {
     /// What a store has of its cells.
     pub(crate) fn all(store: &Store, cells: &[Cell]) -> Result<Self, StoreError> {
-        let of = |(number, cell): (usize, &Cell)| Ok((cell.page_size, Input::of(store, number)?));
+        let of = |(number, cell): (usize, &Cell)| Ok((cell.page_size, Input::read(store, number)?));
         let cells: Result<_, StoreError> = cells.iter().enumerate().map(of).collect();
         Ok(Self { cells: cells? })
     }
 
     /// A cell's.
-    pub(crate) fn of(&self, cell: usize) -> &[Input] {
+    pub(crate) fn of_cell(&self, cell: usize) -> &[Input] {
         self.cells.get(cell).map_or(&[], |(_, inputs)| inputs)
     }
 
@@ -144,7 +144,7 @@ impl Inputs {
         let variances = InputName::ALL.map(|name| {
             let (mut all, mut by_size) = (0.0, BTreeMap::<PageSize, f64>::new());
             for &(cell, power) in powers {
-                let input = self.of(cell).iter().find(|input| input.name == name);
+                let input = self.of_cell(cell).iter().find(|input| input.name == name);
                 if let (Some((size, _)), Some(input)) = (self.cells.get(cell), input) {
                     let follows = power * input.follows;
                     all += follows * input.uncertainty.shared;
@@ -160,11 +160,11 @@ impl Inputs {
     /// Makes a judgement's intervals as wide, and says anew what they decide. What is open
     /// then, no more passes settle.
     pub(crate) fn widen_all(&self, judged: &mut GroupJudgement, group: &Group, margin: f64) {
-        let reference = group.cells[group.reference];
+        let reference = group.reference_cell();
         let rivals = group.cells.len().saturating_sub(1);
         let (alone, shared) = (error_of_one(1), error_of_one(rivals));
         for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
-            if self.of(cell).is_empty() {
+            if self.of_cell(cell).is_empty() {
                 continue;
             }
             let throughput = &mut candidate.throughput;

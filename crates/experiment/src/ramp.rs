@@ -115,7 +115,7 @@ impl StepRecord {
 
 impl RampFinding {
     /// What the steps of a ramp say, each of which lasted `step`.
-    pub fn of(step: Duration, records: &[StepRecord]) -> Self {
+    pub fn from_steps(step: Duration, records: &[StepRecord]) -> Self {
         // A few batches of one step say little: all of them together.
         let scattered = records.iter().map(StepRecord::scattered);
         let (squares, freedom) = scattered.fold((0.0, 0.0), |(squares, freedom), (own, count)| {
@@ -222,7 +222,7 @@ impl RampRecorder {
     pub(crate) fn finish(self) -> RampFinding {
         let numbers = 0..self.steps.len();
         let records: Vec<StepRecord> = numbers.filter_map(|number| self.record(number)).collect();
-        RampFinding::of(self.ramp.step, &records)
+        RampFinding::from_steps(self.ramp.step, &records)
     }
 }
 

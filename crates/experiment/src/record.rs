@@ -21,20 +21,17 @@ pub enum Source {
     Measured,
     /// A model was asked.
     Predicted,
-    /// A trace was replayed.
-    Replayed,
 }
 
 impl Source {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Measured, Self::Predicted, Self::Replayed];
+    pub const ALL: [Self; 2] = [Self::Measured, Self::Predicted];
 
     /// The name, as in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
             Self::Predicted => "predicted",
-            Self::Replayed => "replayed",
         }
     }
 }

@@ -39,7 +39,7 @@ impl<'a> ResolvedPlan<'a> {
     /// # Errors
     /// When the plan names a database or workload that there is not, or one
     /// with options that it does not have.
-    pub(crate) fn of(plan: &'a Plan, directory: &'a Path) -> Result<Self, CampaignError> {
+    pub(crate) fn new(plan: &'a Plan, directory: &'a Path) -> Result<Self, CampaignError> {
         let mut databases = HashMap::new();
         for spec in &plan.databases {
             databases.insert(spec.clone(), spec.make()?);

@@ -236,7 +236,7 @@ pub(crate) enum FullStorage {
 }
 
 /// What is known of a database beside its load.
-pub(crate) struct Around {
+pub(crate) struct RunContext {
     data_fits: bool,
     restored_by: Option<RestoreMethod>,
     storage_path: Option<StoragePath>,
@@ -264,8 +264,8 @@ impl Started {
     }
 
     /// What is known of it while it runs.
-    pub(crate) fn so_far(&self, subject: &dyn Subject) -> Around {
-        Around {
+    pub(crate) fn so_far(&self, subject: &dyn Subject) -> RunContext {
+        RunContext {
             data_fits: subject.data_fits(),
             restored_by: self.restored_by,
             storage_path: subject.location().map(|_| self.running.storage_path()),
@@ -319,9 +319,9 @@ impl Started {
         end: impl Fn(&T) -> LoadEnd,
         full: FullStorage,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<(T, Around), RunError> {
+    ) -> Result<(T, RunContext), RunError> {
         let begin = Instant::now();
-        let mut around = self.so_far(subject);
+        let mut context = self.so_far(subject);
         let driven = driven.map_err(RunError::from);
         let death = match &driven {
             // Connections are closed a moment before an end is known.
@@ -344,28 +344,28 @@ impl Started {
         };
         match (death, stopped) {
             // It may have died of that.
-            _ if end == LoadEnd::Full => around.unchecked = Some("the storage is full".into()),
-            (Some(words), _) => around.unchecked = Some(format!("the database died: {words}")),
+            _ if end == LoadEnd::Full => context.unchecked = Some("the storage is full".into()),
+            (Some(words), _) => context.unchecked = Some(format!("the database died: {words}")),
             (None, Err(error))
                 if matches!(error, DatabaseError::Stopped)
                     || (error.is_full() && !is_kept(&error)) =>
             {
                 return Err(error.into());
             }
-            (None, Err(error)) => around.unchecked = Some(with_causes(&error)),
+            (None, Err(error)) => context.unchecked = Some(with_causes(&error)),
             (None, Ok(())) => match check(subject, workload, patience, interrupted) {
-                Ok(checks) => around.checks = checks,
+                Ok(checks) => context.checks = checks,
                 Err(error)
                     if is_kept(&error) || (subject.may_return() && is_of_connection(&error)) =>
                 {
-                    around.unchecked = Some(with_causes(&error));
+                    context.unchecked = Some(with_causes(&error));
                 }
                 Err(error) => return Err(error.into()),
             },
         }
-        expect_consistent(&around.checks)?;
-        around.overhead += begin.elapsed();
-        Ok((driven, around))
+        expect_consistent(&context.checks)?;
+        context.overhead += begin.elapsed();
+        Ok((driven, context))
     }
 }
 
@@ -402,7 +402,7 @@ fn is_of_connection(error: &DatabaseError) -> bool {
     matches!(error, DatabaseError::Connection(_))
 }
 
-impl Around {
+impl RunContext {
     /// The figures of a run of which everything else is known.
     pub(crate) fn figures(
         self,
@@ -456,8 +456,8 @@ pub(crate) fn run(
         (Some(_), None) => LoadEnd::Lost,
         (None, None) => LoadEnd::Whole,
     };
-    let (load, around) = started.stop(subject, workload, driven, end, full, interrupted)?;
-    Ok(around.figures(load, watch.device(), watch.machine()))
+    let (load, context) = started.stop(subject, workload, driven, end, full, interrupted)?;
+    Ok(context.figures(load, watch.device(), watch.machine()))
 }
 
 /// Refuses data of which a condition does not hold.
@@ -565,10 +565,10 @@ mod tests {
             false => LoadEnd::Whole,
         });
         let kept = FullStorage::Kept;
-        let (_, around) = started.stop(ending, &workload, driven, |end| *end, kept, &|| {
+        let (_, context) = started.stop(ending, &workload, driven, |end| *end, kept, &|| {
             is_interrupted
         })?;
-        Ok((around.checks.len(), around.unchecked))
+        Ok((context.checks.len(), context.unchecked))
     }
 
     #[test]
@@ -584,7 +584,7 @@ mod tests {
             let stopped = started.stop(&full, &workload, driven, |end| *end, full_storage, &|| {
                 false
             });
-            stopped.map(|(_, around)| around.unchecked.unwrap())
+            stopped.map(|(_, context)| context.unchecked.unwrap())
         };
         let kept = ended(LoadEnd::Whole, FullStorage::Kept).unwrap();
         assert_eq!(kept.matches("space").count(), 2, "{kept}");

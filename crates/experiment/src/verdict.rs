@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     inputs::Inputs,
-    lockstep::{Candidate, Group, GroupJudgement, Judgement, Levels, Why},
+    lockstep::{Candidate, DepartureReason, Group, GroupJudgement, Judgement, Levels},
     plan::{Cell, Factor, Level, Plan},
     statistics::{Decision, Interval, decision, error_of_one},
 };
@@ -94,7 +94,7 @@ pub(crate) fn verdict(
     {
         let is_behind = |candidate: &Candidate| {
             let why = candidate.left.map(|left| left.why);
-            matches!(why, Some(Why::Behind { .. }))
+            matches!(why, Some(DepartureReason::Behind { .. }))
         };
         let mut ties =
             levels(&|other| other.decision == Some(Decision::Better) && !is_behind(other));
@@ -171,8 +171,8 @@ pub(crate) fn interactions(
                 let other = first.cells[place];
                 if place == group.reference
                     || place == first.reference
-                    || cells[group.cells[group.reference]].level(plan.compare)
-                        != cells[first.cells[first.reference]].level(plan.compare)
+                    || cells[group.reference_cell()].level(plan.compare)
+                        != cells[first.reference_cell()].level(plan.compare)
                 {
                     continue;
                 }
@@ -189,9 +189,9 @@ pub(crate) fn interactions(
                 );
                 let powers = [
                     (cell, 1.0),
-                    (group.cells[group.reference], -1.0),
+                    (group.reference_cell(), -1.0),
                     (other, -1.0),
-                    (first.cells[first.reference], 1.0),
+                    (first.reference_cell(), 1.0),
                 ];
                 found.push((names, within.join(", "), powers));
             }

@@ -6,7 +6,7 @@ use octavo_storage::location::{EmulatedReading, Location};
 use octavo_units::ByteCount;
 
 use crate::{
-    machine::{EnergyMeter, MachineUse, MachineWatch, Metered, Reading},
+    machine::{EnergyMeter, EnergyTotal, MachineUse, MachineWatch, Reading},
     record::DeviceUse,
 };
 
@@ -19,7 +19,7 @@ pub(crate) enum DeviceReading {
 
 impl DeviceReading {
     /// Of now; `None` where there is none, or it does not tell.
-    pub(crate) fn of(location: &Location) -> Option<Self> {
+    pub(crate) fn now(location: &Location) -> Option<Self> {
         if location.is_emulated() {
             location.emulated_reading().map(Self::Emulated)
         } else {
@@ -54,7 +54,7 @@ impl DeviceReading {
 struct Readings {
     device: Option<DeviceReading>,
     machine: Option<Reading>,
-    energy: Option<Metered>,
+    energy: Option<EnergyTotal>,
 }
 
 /// Reads the machine's counters at each place where the figures may begin or
@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
     fn read(&mut self) {
         self.add_energy();
         self.readings.push(Readings {
-            device: self.location.and_then(DeviceReading::of),
+            device: self.location.and_then(DeviceReading::now),
             machine: self.machine.reading(),
             energy: self.energy.as_ref().and_then(EnergyMeter::so_far),
         });

@@ -234,7 +234,7 @@ fn compare_mariadb(workload: &dyn Workload, memory: ByteCount, length: Length) {
     let kind = Registry::standard().find("mariadb").unwrap();
     let mariadb = DatabaseSpec::new(kind, Vec::new()).unwrap().make().unwrap();
     // As the server takes it unless the kernel says that the storage does not rotate.
-    let location = Location::of(&std::env::temp_dir());
+    let location = Location::find(&std::env::temp_dir());
     let rotates = location.facts.rotational.unwrap_or(true);
     let trial = Trial {
         database: &*mariadb,

@@ -9,7 +9,7 @@ use octavo_device::{
     catalog::{Entry, machine::MachineEntry},
     profile::Profile,
 };
-use octavo_experiment::plan::file::{Known, PlanFile};
+use octavo_experiment::plan::file::{PlanFile, Registries};
 
 use crate::reader::{Reader, as_text, refuse, render};
 
@@ -56,7 +56,7 @@ pub(crate) fn files(directory: &str, ending: &str) -> Vec<Vec<u8>> {
 }
 
 fn read_plan(bytes: &[u8]) -> bool {
-    match PlanFile::parse("plan.toml", &as_text(bytes), &Known::standard()) {
+    match PlanFile::parse("plan.toml", &as_text(bytes), &Registries::standard()) {
         Ok(file) => {
             assert!(!file.plan.cells().is_empty());
             let _fits_here_or_not = file.check(Path::new("/nowhere"));

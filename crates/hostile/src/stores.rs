@@ -50,7 +50,7 @@ fn stored(bytes: &[u8]) -> TempDir {
 /// Reads a store as `octavo report` does, and prints it in all its forms.
 fn report(directory: &Path) -> Option<String> {
     let path = directory.join("octavo.db");
-    let findings = match Store::open(&path).and_then(|store| Findings::of(&store)) {
+    let findings = match Store::open(&path).and_then(|store| Findings::read(&store)) {
         Ok(Some(findings)) => findings,
         Ok(None) => return None,
         Err(error) => {

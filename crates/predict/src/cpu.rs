@@ -80,7 +80,7 @@ impl CpuCost {
 
     /// Of a transaction that asks storage for this, of whose reads so many bytes are others',
     /// and that has so many bytes in the log.
-    pub(crate) fn of(&self, ios: &[Io], shared_bytes: u64, logged: u64) -> Work {
+    pub(crate) fn work(&self, ios: &[Io], shared_bytes: u64, logged: u64) -> Work {
         let (mut reads, mut read_bytes, mut written_bytes) = (0u32, 0, 0);
         for io in ios {
             let bytes = u64::from(io.request.length);
@@ -141,7 +141,7 @@ mod tests {
             io(Purpose::LogSync, Request::FLUSH),
         ];
         // Of the two pages that are read, one is read by another.
-        let work = cost.of(&ios, 4096, 100);
+        let work = cost.work(&ios, 4096, 100);
         assert_eq!(work.free_ns, 1000 + 200 + 2048);
         assert_eq!(work.latched_ns, 300 + 100 + 1024 + 1024);
         assert_eq!(work.all_ns(), work.free_ns + work.latched_ns);
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(rest.free_ns + 4 * part.free_ns, work.free_ns);
         assert_eq!(rest.latched_ns + 4 * part.latched_ns, work.latched_ns);
         assert_eq!(
-            cost.times(2.0).of(&ios, 4096, 100).all_ns(),
+            cost.times(2.0).work(&ios, 4096, 100).all_ns(),
             2 * work.all_ns()
         );
     }

@@ -117,13 +117,13 @@ impl ProcessorCosts {
 
     /// What is known of a family of workloads, or of another in its place; and the database in
     /// whose place that is, where it is another one.
-    pub fn of(&self, family: &str) -> (&'static MeasuredCost, Option<&'static ModeledKind>) {
+    pub fn of_family(&self, family: &str) -> (&'static MeasuredCost, Option<&'static ModeledKind>) {
         match self {
             Self::Measured(costs) => {
                 let same = costs.iter().find(|cost| cost.family == family);
                 (same.unwrap_or(&costs[0]), None)
             }
-            Self::StandIn(kind) => (kind.processor.of(family).0, Some(kind)),
+            Self::StandIn(kind) => (kind.processor.of_family(family).0, Some(kind)),
         }
     }
 }

@@ -124,7 +124,7 @@ mod tests {
                     assert_eq!(name.family().data.name, cost.family, "{kind:?}");
                 }
             }
-            assert!(kind.processor.of("no such family").0.cost.other_ns > 0.0);
+            assert!(kind.processor.of_family("no such family").0.cost.other_ns > 0.0);
             kind.model(&[], false).unwrap();
         }
     }
@@ -177,7 +177,7 @@ mod tests {
         );
         let workload = Pgbench::new(1, Seed::new(1)).unwrap();
         let workload = workload.with_script(Script::SimpleUpdate);
-        let (cost, stand_in) = kind.processor.of("pgbench");
+        let (cost, stand_in) = kind.processor.of_family("pgbench");
         assert!(stand_in.is_none());
         let model = kind.model(&options("100"), false).unwrap();
         let sizes = model.sizes(&workload, PageSize::kib(8));

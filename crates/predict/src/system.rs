@@ -448,7 +448,7 @@ impl System {
                 .transaction(client, &seat.touches, is_committed, &mut seat.ios);
         let shared_bytes = self.engine.arriving().shared_bytes();
         let logged = seat.done.referred.logged;
-        seat.work = self.cpu.of(&seat.ios, shared_bytes, logged);
+        seat.work = self.cpu.work(&seat.ios, shared_bytes, logged);
         seat.done.cpu_ns = seat.work.all_ns();
         seat.burst = seat.work.part(waits(&seat.ios) + 1);
         self.work(client);

@@ -71,7 +71,7 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
 fn mark(source: Source) -> &'static str {
     match source {
         Source::Predicted => " (predicted)",
-        Source::Measured | Source::Replayed => "",
+        Source::Measured => "",
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn origin(findings: &Findings) -> String {
         clock(findings.spent_s),
         match findings.source {
             Source::Predicted => "predicted, not measured".into(),
-            Source::Measured | Source::Replayed => String::new(),
+            Source::Measured => String::new(),
         },
     ])
 }

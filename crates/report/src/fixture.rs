@@ -24,7 +24,7 @@ use octavo_experiment::{
     energy::{CellEnergy, CellMachineEnergy},
     findings::{CellRamp, RampEnd},
     forecast::{Forecast, ForecastCell, ForecastSnapshot, ForecastSpace},
-    machine::Covers,
+    machine::EnergyScope,
     observer::Observer,
     plan::SliceLength,
     ramp::{RampFinding, StepRecord},
@@ -36,7 +36,7 @@ use octavo_experiment::{
         ScreenedPasses, Tail, TransactionTime,
     },
     inputs::{Input, InputName, Uncertainty},
-    lockstep::{Batch, Group, Horizon, Left, Why},
+    lockstep::{Batch, Departure, DepartureReason, Group, Horizon},
     plan::{Cell, Design, Factor, Level, Plan, Storage, TestedDatabase},
     record::Source,
     statistics::{Decision, Interval, decision, geometric_interval},
@@ -175,7 +175,7 @@ pub(crate) fn give_energy(findings: &mut Findings) {
 /// Has every cell with figures know the energy of its machine, ten times the device's of
 /// [`give_energy`].
 #[cfg(test)]
-pub(crate) fn give_machine_energy(findings: &mut Findings, covers: Covers) {
+pub(crate) fn give_machine_energy(findings: &mut Findings, covers: EnergyScope) {
     let mut of_device = findings.clone();
     give_energy(&mut of_device);
     let of_device = of_device.groups.iter().flat_map(|group| &group.cells);
@@ -311,7 +311,7 @@ pub(crate) fn ramps() -> Findings {
                 latencies: latencies.clone(),
             }
         });
-        RampFinding::of(ramp.step, &records.collect::<Vec<_>>())
+        RampFinding::from_steps(ramp.step, &records.collect::<Vec<_>>())
     };
     let cell = |number: usize, found: RampFinding, end: RampEnd| CellRamp {
         name: findings.plan.cell_name(&cells[number]),
@@ -502,7 +502,7 @@ fn interactions(plan: &Plan, cells: &[Cell], measured: &[Vec<f64>]) -> Vec<Inter
     let own = |group: &Group, place: usize| {
         ratios(
             &measured[group.cells[place]],
-            &measured[group.cells[group.reference]],
+            &measured[group.reference_cell()],
         )
     };
     (0..first.cells.len())
@@ -535,7 +535,7 @@ fn group_findings(
     group: &Group,
     measured: &[Vec<f64>],
 ) -> GroupFindings {
-    let reference = &measured[group.cells[group.reference]];
+    let reference = &measured[group.reference_cell()];
     let found: Vec<CellFindings> = group
         .cells
         .iter()
@@ -570,7 +570,7 @@ fn group_findings(
             level: level(&found[0]),
         },
         None if open.is_empty() => Verdict::Keep {
-            level: plan.level(&cells[group.cells[group.reference]], plan.compare),
+            level: plan.level(&cells[group.reference_cell()], plan.compare),
             equivalent: with(Some(Decision::Equivalent)),
             worse: with(Some(Decision::Worse)),
         },
@@ -606,8 +606,8 @@ fn cell(
     let misses = (if small { 11.0 } else { 5.0 }) * (4096.0 / size).powf(0.25);
     let is_measured = !measured.is_empty();
     let why = match decision {
-        Some(Decision::Worse) => Some(Why::Slower),
-        Some(Decision::Equivalent) => Some(Why::Equal),
+        Some(Decision::Worse) => Some(DepartureReason::Slower),
+        Some(Decision::Equivalent) => Some(DepartureReason::Equal),
         _ => None,
     };
     let time = measured.first().map(|level| time(*level, size, misses));
@@ -622,7 +622,7 @@ fn cell(
         likely: None,
         expected: None,
         inputs: Vec::new(),
-        left: why.map(|why| Left {
+        left: why.map(|why| Departure {
             sitting: 0,
             pass: if is_largest { 20 } else { 40 },
             measured: Duration::from_secs(if is_largest { 20 } else { 40 }),

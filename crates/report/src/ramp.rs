@@ -3,7 +3,7 @@
 use octavo_experiment::{
     bench::BenchResult,
     ramp::{RampFinding, StepFinding},
-    statistics::scalability::{Between, Fitted, Peak},
+    statistics::scalability::{FitEstimate, Fitted, Peak},
 };
 
 use crate::{
@@ -98,7 +98,7 @@ pub(crate) fn knee(peak: &Peak, last: f64) -> String {
 }
 
 /// A share and where it lies.
-pub(crate) fn between(of: Between) -> String {
+pub(crate) fn between(of: FitEstimate) -> String {
     let [estimate, low, high] = [of.estimate, of.low, of.high].map(percent_fine);
     format!("{estimate} ({low} to {high})")
 }

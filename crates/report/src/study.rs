@@ -175,14 +175,14 @@ fn devices(of: &Reproduction) -> Section {
     section
 }
 
+/// What is said of a curve that has no peak or knee where one was published.
+const NO_SHAPE: &str = "no such shape";
+
 /// Which predictions are furthest off.
 fn misses(score: &Score) -> String {
-    let mut off: Vec<&Row> = score
-        .rows
-        .iter()
-        .filter(|row| row.outcome == Outcome::Off)
-        .collect();
-    let size = |row: &&Row| row.error.unwrap_or(0.0).abs();
+    let mut off: Vec<&Row> = score.rows.iter().filter(|row| row.is_off()).collect();
+    // A shape that is missing has no figure, and is off by more than any.
+    let size = |row: &&Row| row.error.map_or(f64::INFINITY, f64::abs);
     off.sort_by(|a, b| size(b).total_cmp(&size(a)));
     match off[..] {
         [] => "No prediction is off.".into(),
@@ -190,7 +190,7 @@ fn misses(score: &Score) -> String {
             "{} off; furthest: {} ({}).",
             counted(off.len(), "prediction"),
             worst.text,
-            off_by(worst.error.unwrap_or(0.0))
+            worst.error.map_or(NO_SHAPE.into(), off_by)
         ),
     }
 }
@@ -227,6 +227,7 @@ fn rows(caption: &str, rows: &[&Row]) -> Table {
         .words("result", |row| match &row.outcome {
             Outcome::Holds => Cell::toned("near", Tone::Good),
             Outcome::Off => Cell::toned("off", Tone::Bad),
+            Outcome::NoShape => Cell::toned(NO_SHAPE, Tone::Bad),
             Outcome::Fitted { is_near: true, .. } => "fitted".into(),
             Outcome::Fitted { is_near: false, .. } => Cell::toned("fitted, off", Tone::Bad),
             Outcome::Asked => "no figure".into(),

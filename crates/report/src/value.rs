@@ -46,7 +46,6 @@ fn origin(value: &Value) -> String {
     let results = value.results.iter().map(|of| match of.source {
         Source::Predicted => format!("{} (predicted, not measured)", of.name),
         Source::Measured => format!("{} (measured)", of.name),
-        Source::Replayed => format!("{} (replayed)", of.name),
     });
     format!("{}: {}", join(results, ", "), value.workload)
 }
@@ -142,11 +141,7 @@ fn all_cells(value: &Value) -> Section {
         .clone()
         .any(|source| Some(source) != sources.clone().next())
     {
-        table = table.words("source", |(_, cell)| match cell.source {
-            Source::Measured => "measured",
-            Source::Predicted => "predicted",
-            Source::Replayed => "replayed",
-        });
+        table = table.words("source", |(_, cell)| cell.source.name());
     }
     let part = |part: Option<f64>| part.map_or_else(|| UNKNOWN.into(), |of| money(value, of));
     let table = table
@@ -366,7 +361,7 @@ mod tests {
             name: "here",
             findings,
         }];
-        Value::of(&results, prices, &[], 1024.0).unwrap()
+        Value::of_results(&results, prices, &[], 1024.0).unwrap()
     }
 
     #[test]

@@ -217,7 +217,7 @@ pub fn calibrate(
             if fills == 1 { "once" } else { "twice" }
         ),
         duration_s: started.elapsed().as_secs_f64(),
-        storage: Location::of(directory).facts,
+        storage: Location::find(directory).facts,
         points,
     })
 }
@@ -317,7 +317,7 @@ impl<'a> Measuring<'a> {
     ) -> Result<(), CalibrateError> {
         let number = self.rates.len();
         let seed = self.seed.derive("round", number as u64);
-        let mut load = Load::of(&self.spec, seed);
+        let mut load = Load::from_spec(&self.spec, seed);
         // Else a drive's cache would have what a sequence reads, from the round before.
         load.first = seed.derive("first", 0).get();
         if self.is_after_others(number) {

@@ -33,7 +33,7 @@ pub enum DirectIo {
 
 impl DirectIo {
     /// Direct I/O of an open file, opened with O_DIRECT or not.
-    pub fn of(file: &File) -> Self {
+    pub fn of_file(file: &File) -> Self {
         if is_memory(file) {
             return Self::Memory;
         }
@@ -47,7 +47,7 @@ impl DirectIo {
 
     /// Direct I/O of the file at `path`; [`Self::Untold`] if it cannot be opened.
     pub fn of_path(path: &Path) -> Self {
-        File::open(path).map_or(Self::Untold, |file| Self::of(&file))
+        File::open(path).map_or(Self::Untold, |file| Self::of_file(&file))
     }
 
     /// What the alignments that the kernel tells mean.
@@ -102,7 +102,7 @@ mod tests {
             println!("skipped: no /dev/shm here");
             return;
         };
-        assert_eq!(DirectIo::of(&file), DirectIo::Memory);
+        assert_eq!(DirectIo::of_file(&file), DirectIo::Memory);
         assert!(!DirectIo::Memory.is_possible());
     }
 }

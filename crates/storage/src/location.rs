@@ -76,7 +76,7 @@ impl EmulatedReading {
 impl Location {
     /// The facts about the storage under `path`, or under its nearest
     /// ancestor that exists. Facts that cannot be read are `None`.
-    pub fn of(path: &Path) -> Self {
+    pub fn find(path: &Path) -> Self {
         let mut location = Self::default();
         let Some(existing) = path
             .ancestors()
@@ -486,8 +486,8 @@ mod tests {
     #[test]
     fn a_path_that_does_not_exist_yet_has_its_parents_facts() {
         let directory = tempfile::tempdir().unwrap();
-        let here = Location::of(directory.path());
+        let here = Location::find(directory.path());
         assert!(here.facts.file_system.is_some());
-        assert_eq!(Location::of(&directory.path().join("a/b")), here);
+        assert_eq!(Location::find(&directory.path().join("a/b")), here);
     }
 }

@@ -67,7 +67,7 @@ impl Target {
     /// set.
     pub fn over(file: File) -> io::Result<Self> {
         let size = ByteCount::new(file.metadata()?.size());
-        let direct = DirectIo::of(&file);
+        let direct = DirectIo::of_file(&file);
         let alignment = direct_alignment(&file, direct);
         if alignment.is_none() {
             set_direct(&file, false)?;

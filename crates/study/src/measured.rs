@@ -113,7 +113,7 @@ fn ends(low: f64, high: f64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::plan::file::{Known, PlanFile};
+    use octavo_experiment::plan::file::{PlanFile, Registries};
 
     use super::*;
     use crate::{find, plan_text};
@@ -122,7 +122,7 @@ mod tests {
     fn memory_follows_the_rows() {
         let study = find("petrov-2010").unwrap();
         let text = plan_text(&study).unwrap();
-        let mut plan = PlanFile::parse("plan", text, &Known::standard())
+        let mut plan = PlanFile::parse("plan", text, &Registries::standard())
             .unwrap()
             .plan;
         let before = (plan.data[0].scale(), plan.memories.clone());
@@ -147,7 +147,7 @@ mod tests {
                 assert_eq!(places.count(), 0, "{name}");
                 continue;
             };
-            let plan = PlanFile::parse(name, text, &Known::standard())
+            let plan = PlanFile::parse(name, text, &Registries::standard())
                 .unwrap()
                 .plan;
             for place in places {

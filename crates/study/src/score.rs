@@ -44,8 +44,7 @@ pub struct Row {
     pub unit: &'static str,
     /// What the models say.
     pub predicted: Option<f64>,
-    /// How far off that is, as a share of the published figure; 0 where a bound is met, and
-    /// -1 where the curve has no such peak or knee.
+    /// How far off that is, as a share of the published figure; 0 where a bound is met.
     pub error: Option<f64>,
     /// What real databases gave here, a ratio.
     pub measured: Option<Measured>,
@@ -61,6 +60,8 @@ pub enum Outcome {
     Holds,
     /// It is not.
     Off,
+    /// The predicted curve has no such peak or knee, so it is off altogether.
+    NoShape,
     /// Constants were fitted to the figure: it tests nothing.
     Fitted {
         /// What was fitted to it.
@@ -74,23 +75,34 @@ pub enum Outcome {
     Untested(String),
 }
 
+impl Row {
+    /// Whether it is a prediction that does not hold.
+    pub fn is_off(&self) -> bool {
+        matches!(self.outcome, Outcome::Off | Outcome::NoShape)
+    }
+}
+
 impl Score {
-    /// Rows that are predictions, and those of them that hold.
+    /// Rows that hold, and all that are predictions.
     pub fn held(&self) -> (usize, usize) {
-        let holds = self.rows.iter().filter(|row| row.outcome == Outcome::Holds);
-        let off = self.rows.iter().filter(|row| row.outcome == Outcome::Off);
-        let holds = holds.count();
-        (holds, holds + off.count())
+        let count = |is_counted: fn(&Row) -> bool| -> usize {
+            self.rows.iter().filter(|row| is_counted(row)).count()
+        };
+        let holds = count(|row| row.outcome == Outcome::Holds);
+        (holds, holds + count(Row::is_off))
     }
 
-    /// The mean of how far predictions are off, as a share; `None` without any.
+    /// The mean of how far predictions are off, as a share, a missing peak or knee by all of
+    /// it; `None` without any prediction.
     pub fn mean_error(&self) -> Option<f64> {
-        let predictions = self
+        let errors: Vec<f64> = self
             .rows
             .iter()
-            .filter(|row| matches!(row.outcome, Outcome::Holds | Outcome::Off));
-        let errors: Vec<f64> = predictions
-            .filter_map(|row| Some(row.error?.abs()))
+            .filter_map(|row| match row.outcome {
+                Outcome::Holds | Outcome::Off => Some(row.error?.abs()),
+                Outcome::NoShape => Some(1.0),
+                _ => None,
+            })
             .collect();
         (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
     }
@@ -113,11 +125,7 @@ pub fn score(
             Found::Figure(figure) => Some(figure),
             _ => None,
         };
-        // Of a curve that has no peak or knee, nothing is where it was published.
-        let error = match found {
-            Found::NoShape if claim.published.is_some() => Some(-1.0),
-            _ => predicted.and_then(|figure| claim.error(figure)),
-        };
+        let error = predicted.and_then(|figure| claim.error(figure));
         let is_near = predicted.is_some_and(|figure| claim.holds(figure));
         let outcome = match (&claim.untested, &claim.fitted, found) {
             (Some(why), ..) => Outcome::Untested(why.clone()),
@@ -128,6 +136,8 @@ pub fn score(
             },
             _ if claim.is_asked => Outcome::Asked,
             _ if is_near => Outcome::Holds,
+            // Of a curve that has no peak or knee, nothing is where it was published.
+            (_, _, Found::NoShape) if claim.published.is_some() => Outcome::NoShape,
             _ => Outcome::Off,
         };
         let measured = measured.iter().find(|(of, _)| *of == number);

@@ -168,10 +168,17 @@ fn claims_by_hand_hold_and_planted_ones_do_not() {
     let without_peak = &score.rows[9];
     assert_eq!(
         (outcomes[9], without_peak.predicted, without_peak.error),
-        (&Outcome::Off, None, Some(-1.0))
+        (&Outcome::NoShape, None, None)
     );
     assert_eq!(*outcomes[10], Outcome::Untested("it is a wish".into()));
     assert_eq!(score.held(), (6, 8));
+    // One row is a fifth off, and the missing peak by all of it.
+    let near: f64 = score.rows[..6]
+        .iter()
+        .map(|row| row.error.unwrap().abs())
+        .sum();
+    let mean = (near + score.rows[6].error.unwrap().abs() + 1.0) / 8.0;
+    assert!((score.mean_error().unwrap() - mean).abs() < 1e-12);
     let drawn = study.draw(&study.charts[0], &predicted).unwrap();
     assert_eq!(drawn.places, ["1", "2", "4"]);
     let published: Vec<_> = drawn

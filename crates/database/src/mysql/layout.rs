@@ -77,7 +77,7 @@ impl Layout {
             .read(true)
             .custom_flags(libc::O_DIRECT)
             .open(self.data.join("ibdata1"))
-            .is_ok_and(|file| DirectIo::of(&file).is_possible())
+            .is_ok_and(|file| DirectIo::of_file(&file).is_possible())
     }
 
     /// Makes a directory for the server's user alone, unless it is there.

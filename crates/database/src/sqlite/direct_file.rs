@@ -54,7 +54,7 @@ impl DirectFile {
         options.read(true).write(true);
         let attempt = options.clone().custom_flags(libc::O_DIRECT).open(path);
         let (how, file) = match attempt {
-            Ok(file) => (DirectIo::of(&file), file),
+            Ok(file) => (DirectIo::of_file(&file), file),
             Err(error) if refuses_direct(&error) => (DirectIo::Cached, options.open(path)?),
             Err(error) => return Err(error),
         };

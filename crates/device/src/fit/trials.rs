@@ -102,7 +102,7 @@ impl Trials<'_> {
 
 /// Requests per second of a closed loop, its beginning not counted.
 fn closed_loop(station: &mut Station, spec: &PointSpec, seed: Seed) -> Result<f64, DeviceError> {
-    let mut stream = Stream::new(&Load::of(spec, seed), 0, 1);
+    let mut stream = Stream::new(&Load::from_spec(spec, seed), 0, 1);
     let mut begin = |station: &mut Station, at: Moment| {
         let (_, request) = stream.next_request();
         station.submit(at, Tag(0), request)

@@ -84,7 +84,7 @@ impl Conditions {
 
 /// A cost as it is in its file.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedCost {
     conditions: Conditions,
     cost: DriverCost,
 }
@@ -110,14 +110,14 @@ pub(super) fn find(
     }
     let cost = measure()?;
     // It is measured again where it cannot be kept.
-    let _kept = write(root, &file, &Kept { conditions, cost });
+    let _kept = write(root, &file, &CachedCost { conditions, cost });
     Ok(cost)
 }
 
 /// The kept cost, unless the file is missing, damaged or of other conditions.
 fn read(file: &Path, conditions: &Conditions) -> Option<DriverCost> {
     let text = text::read(file, KEPT_BYTES_MAX).ok()?;
-    let kept: Kept = serde_json::from_str(&text).ok()?;
+    let kept: CachedCost = serde_json::from_str(&text).ok()?;
     let cost = kept.cost;
     let is_sound = cost.cpu_us_per_transaction > 0.0 && cost.transactions_per_second > 0.0;
     (kept.conditions == *conditions && is_sound).then_some(DriverCost {
@@ -127,7 +127,7 @@ fn read(file: &Path, conditions: &Conditions) -> Option<DriverCost> {
 }
 
 /// Writes the file whole or not at all.
-fn write(root: &Path, file: &Path, kept: &Kept) -> io::Result<()> {
+fn write(root: &Path, file: &Path, kept: &CachedCost) -> io::Result<()> {
     cache::create(root)?;
     let unfinished = file.with_extension(process::id().to_string());
     File::create(&unfinished)

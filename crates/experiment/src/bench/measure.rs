@@ -184,7 +184,7 @@ pub fn bench(
             let subject = FreshCopy {
                 database,
                 snapshot: loaded.base(),
-                location: &Location::of(&copy),
+                location: &Location::find(&copy),
                 copy: copy.clone(),
                 page_size: manifest.page_size,
                 memory,

@@ -37,7 +37,7 @@ pub fn campaign(
     observer: &dyn Observer,
 ) -> Result<Findings, CampaignError> {
     let plan = &settings.plan;
-    let resolved = ResolvedPlan::of(plan, &settings.directory)?;
+    let resolved = ResolvedPlan::new(plan, &settings.directory)?;
     if let Some(prediction) = &settings.prediction {
         if let Some(ramp) = plan.ramp {
             return Err(CampaignError::Setting(format!(
@@ -69,7 +69,7 @@ pub fn campaign(
         found => found?,
     }
     resolved.examine()?;
-    let requirements = Requirements::of(settings, &resolved);
+    let requirements = Requirements::of_resolved(settings, &resolved);
     let time_min = requirements.time_min;
     match requirements.check(settings) {
         // What is left to do may be nothing.
@@ -172,7 +172,7 @@ fn keep_warm_up(
     let own = match (settings.slices.warm_up, source) {
         (Some(transactions), _) => format!("{transactions} transactions"),
         (None, Source::Predicted) => "until the cache is full or hardly misses".into(),
-        (None, Source::Measured | Source::Replayed) => {
+        (None, Source::Measured) => {
             "until cache misses are level, or twice as long as the cache took to fill; a quarter of the budget at most".into()
         }
     };

@@ -15,7 +15,7 @@ use crate::{
     observer::Observer,
     plan::{Design, Level, Plan, SliceLength, Storage},
     prediction::{
-        Calibrated, Elsewhere, PREDICTED_PASSES, PREDICTED_SLICE, PagesElsewhere, PredictedDevice,
+        Calibrated, OtherDisk, PREDICTED_PASSES, PREDICTED_SLICE, PagesElsewhere, PredictedDevice,
         Prediction, Slowness,
     },
     record::Source,
@@ -39,22 +39,22 @@ pub(super) fn predict_elsewhere(
     found: &Findings,
     store: &mut Store,
     monitor: &Monitor<'_>,
-) -> Result<Vec<Elsewhere>, CampaignError> {
+) -> Result<Vec<OtherDisk>, CampaignError> {
     let mut all = Vec::new();
-    if let Some(known) = Known::of(&settings.plan, found, store)? {
+    if let Some(measured) = MeasuredHere::read(&settings.plan, found, store)? {
         // Nothing ends a session of so many passes but these.
         let end = settings.budget.filter(|_| settings.passes.is_none());
-        let within = Within { monitor, end };
-        let without_time = each_in_time(&Elsewhere::DEVICES, &within, |device| {
+        let within = QuietObserver { monitor, end };
+        let without_time = each_in_time(&OtherDisk::DEVICES, &within, |device| {
             monitor.progress(&format!("predict {device}"));
-            all.extend(known.on(device, settings, &within)?);
+            all.extend(measured.on(device, settings, &within)?);
             Ok(())
         })?;
         if let Some(note) = not_predicted(&without_time) {
             monitor.note(&note);
         }
     }
-    Elsewhere::put(store, &all)?;
+    OtherDisk::put(store, &all)?;
     Ok(all)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn predict_elsewhere(
 /// Those of predicting, and when the user interrupts.
 fn each_in_time<'d>(
     devices: &[&'d str],
-    within: &Within<'_>,
+    within: &QuietObserver<'_>,
     mut predict: impl FnMut(&'d str) -> Result<(), CampaignError>,
 ) -> Result<Vec<&'d str>, CampaignError> {
     let mut without_time = Vec::new();
@@ -97,15 +97,15 @@ fn not_predicted(devices: &[&str]) -> Option<String> {
 }
 
 /// What is predicted from.
-struct Known {
+struct MeasuredHere {
     calibrated: Calibrated,
     memory: ByteCount,
     /// Counted transactions a minute, measured with the default page size.
     here: Interval,
 }
 
-impl Known {
-    fn of(plan: &Plan, found: &Findings, store: &Store) -> Result<Option<Self>, StoreError> {
+impl MeasuredHere {
+    fn read(plan: &Plan, found: &Findings, store: &Store) -> Result<Option<Self>, StoreError> {
         let ([database], [_], [_], [_], [_], Some(&memory)) = (
             plan.databases.as_slice(),
             plan.storages.as_slice(),
@@ -116,7 +116,7 @@ impl Known {
         ) else {
             return Ok(None);
         };
-        let Ok(calibrated) = Calibrated::of(store, plan, "these results") else {
+        let Ok(calibrated) = Calibrated::from_store(store, plan, "these results") else {
             return Ok(None);
         };
         let is_default = |of: &&CellFindings| {
@@ -138,8 +138,8 @@ impl Known {
         &self,
         device: &str,
         settings: &CampaignSettings,
-        within: &Within<'_>,
-    ) -> Result<Option<Elsewhere>, CampaignError> {
+        within: &QuietObserver<'_>,
+    ) -> Result<Option<OtherDisk>, CampaignError> {
         let Ok(entry) = catalog::find(device) else {
             return Ok(None);
         };
@@ -168,7 +168,7 @@ impl Known {
             command: None,
             ..settings.clone()
         };
-        let resolved = ResolvedPlan::of(&settings.plan, &settings.directory)?;
+        let resolved = ResolvedPlan::new(&settings.plan, &settings.directory)?;
         let horizon = WarmUp::horizon(&settings);
         let Ok(mut executor) = PredictedExecutor::new(resolved, &prediction, horizon) else {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Known {
     }
 
     /// `None` without figures, or where those here are too few for an interval.
-    fn compare(&self, device: &str, there: &Findings) -> Option<Elsewhere> {
+    fn compare(&self, device: &str, there: &Findings) -> Option<OtherDisk> {
         let group = there.groups.first()?;
         let default = group.cells.iter().find(|cell| cell.reference)?;
         let over_here = default.throughput?.over(&self.here);
@@ -196,7 +196,7 @@ impl Known {
             });
             sizes.collect()
         };
-        Some(Elsewhere {
+        Some(OtherDisk {
             source: Source::Predicted,
             device: device.to_owned(),
             memory: self.memory,
@@ -222,20 +222,20 @@ impl Known {
 
 /// An observer that is asked whether to stop, the budget's end included, and not told of each
 /// step.
-struct Within<'a> {
+struct QuietObserver<'a> {
     monitor: &'a Monitor<'a>,
     /// When the budget is over, where that ends anything.
     end: Option<Duration>,
 }
 
-impl Within<'_> {
+impl QuietObserver<'_> {
     /// Whether the budget is over, though loading may have been allowed to take longer.
     fn is_over(&self) -> bool {
         self.end.is_some_and(|end| self.monitor.spent() >= end)
     }
 }
 
-impl Observer for Within<'_> {
+impl Observer for QuietObserver<'_> {
     fn progress(&self, _now: &str, _spent: Duration, _expected: Duration) {}
 
     fn note(&self, _line: &str) {}
@@ -275,7 +275,7 @@ mod tests {
             let mut seen = String::new();
             let mut missed = Vec::new();
             for device in devices {
-                let within = Within {
+                let within = QuietObserver {
                     monitor: &monitor,
                     end,
                 };
@@ -304,7 +304,7 @@ mod tests {
     fn an_interruption_ends_predicting() {
         let observer = Interrupted(true);
         let monitor = Monitor::new(&observer, Duration::ZERO, None);
-        let within = Within {
+        let within = QuietObserver {
             monitor: &monitor,
             end: None,
         };

@@ -115,13 +115,13 @@ impl Requirements {
     /// When the plan cannot be carried out, or a directory is somebody
     /// else's.
     pub fn estimate(settings: &CampaignSettings) -> Result<Self, CampaignError> {
-        let resolved = ResolvedPlan::of(&settings.plan, &settings.directory)?;
+        let resolved = ResolvedPlan::new(&settings.plan, &settings.directory)?;
         check(settings, &resolved)?;
         resolved.examine()?;
-        Ok(Self::of(settings, &resolved))
+        Ok(Self::of_resolved(settings, &resolved))
     }
 
-    pub(super) fn of(settings: &CampaignSettings, resolved: &ResolvedPlan<'_>) -> Self {
+    pub(super) fn of_resolved(settings: &CampaignSettings, resolved: &ResolvedPlan<'_>) -> Self {
         let plan = &settings.plan;
         let snapshots: Vec<(SnapshotKey, ByteCount)> = plan
             .snapshots()

@@ -68,7 +68,7 @@ impl<'a> Session<'a> {
         let noted = self.note_time();
         result.map_err(|error| self.explain(error))?;
         noted?;
-        let findings = Findings::of(&self.store)?.expect("the plan was adopted");
+        let findings = Findings::read(&self.store)?.expect("the plan was adopted");
         executor.clear_up(self.settings.keep_data, self.monitor);
         Ok(findings)
     }
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         let all = plan.cells();
         let groups = plan.groups().into_iter();
         let references: Vec<SnapshotKey> = groups
-            .map(|group| all[group.cells[group.reference]].snapshot())
+            .map(|group| all[group.reference_cell()].snapshot())
             .collect();
         let snapshots = plan.snapshots();
         let mut due = cells.to_vec();

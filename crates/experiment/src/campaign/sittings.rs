@@ -1,36 +1,28 @@
 //! The order of the work: calibrating, then sittings until there is enough,
 //! and clearing up.
 
+mod open;
+mod slice_length;
+
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeSet, HashSet},
     time::Duration,
 };
 
-use jiff::Timestamp;
 use octavo_device::profile::Profile;
 
-use super::{
-    session::Session,
-    settings::CampaignSettings,
-    warm_up::{WarmUp, WarmUpEnd},
-};
+use super::{session::Session, settings::CampaignSettings};
 use crate::{
     budget,
-    causes::with_causes,
     error::CampaignError,
-    executor::{Executor, Sitting},
+    executor::Executor,
     findings::Findings,
-    inputs::Input,
-    lockstep::{
-        BATCH_PASSES, Group, GroupJudgement, Horizon, Judgement, Slice, SliceKey, Unseated,
-        judge_seated,
-    },
+    lockstep::{Group, GroupJudgement, Horizon, Judgement, Slice, Unseated, judge_seated},
     monitor::Monitor,
     plan::{Cell, Plan, SnapshotKey},
     prediction::{Expected, expect},
-    record::{RunKey, RunRecord, Source, UNFINISHED},
+    record::Source,
     resolved::ResolvedPlan,
-    run::RunError,
     store::{Store, StoreError},
 };
 
@@ -41,10 +33,6 @@ pub const SITTINGS_WANTED: u32 = 3;
 /// Share of the remaining time that further sittings may take to begin and to
 /// end. Chosen.
 const BEGINNING_SHARE: f64 = 0.25;
-
-/// Share of the remaining time that the warm-up of a sitting may take: beyond
-/// it measuring begins all the same. Chosen.
-const WARM_UP_SHARE: f64 = 0.25;
 
 /// A session in which cells are compared in lockstep.
 pub(super) struct Campaign<'a> {
@@ -206,7 +194,7 @@ impl<'a> Campaign<'a> {
                 Expected::keep_missing(&mut self.session.store, Some(reason))?;
                 return Ok(());
             };
-            let resolved = ResolvedPlan::of(self.plan(), &self.settings.directory)?;
+            let resolved = ResolvedPlan::new(self.plan(), &self.settings.directory)?;
             expect(&resolved, &profile, &mut self.session.store, self.monitor)?;
             expected = Expected::all(&self.session.store)?;
             self.session.note_time()?;
@@ -367,176 +355,6 @@ impl<'a> Campaign<'a> {
         Ok(turn)
     }
 
-    /// One sitting of some groups.
-    fn sit(
-        &mut self,
-        executor: &mut dyn Executor,
-        turn: &[(usize, Vec<usize>)],
-    ) -> Result<(), CampaignError> {
-        let number = self.session.store.next_sitting()?;
-        let begun = self.monitor.spent();
-        let cells = self.cells.clone();
-        let mut records = BTreeMap::new();
-        let mut seated = Vec::new();
-        let mut tried = BTreeSet::new();
-        let mut closing = Duration::ZERO;
-        for &cell in turn.iter().flat_map(|(_, cells)| cells) {
-            let mut record = RunRecord {
-                source: self.source,
-                key: RunKey {
-                    sitting: number,
-                    cell,
-                },
-                started_at: Timestamp::now(),
-                result: Err(UNFINISHED.to_owned()),
-            };
-            if let Some(reason) = executor.unavailable(&cells[cell]) {
-                record.result = Err(reason.to_owned());
-                tried.insert(cell);
-                self.session.put_runs(&[&record], &[])?;
-                continue;
-            }
-            closing += executor.closing(&cells[cell]);
-            seated.push((cell, &cells[cell]));
-            records.insert(cell, record);
-            tried.insert(cell);
-        }
-        let untried = |cell: &usize| !tried.contains(cell) && !self.left_out.contains(cell);
-        let untried: Vec<usize> = (0..cells.len()).filter(untried).collect();
-        self.unseated
-            .extend(untried.into_iter().map(|cell| (number, cell)));
-        let seed = self.plan().inputs_seed(number);
-        let mut sitting = OpenSitting {
-            number,
-            seats: executor.sit(&seated, seed, self.monitor)?,
-            open: seated.iter().map(|&(cell, _)| cell).collect(),
-            records,
-            kept: self.slices.len(),
-            failure: None,
-        };
-        for &(cell, _) in &seated {
-            if let Some(error) = sitting.seats.failure(cell) {
-                self.fail(&mut sitting, cell, error)?;
-            }
-        }
-        let measured = self.warm_up(&mut sitting, turn, closing).and_then(|()| {
-            let spent = self.monitor.spent();
-            self.beginning = spent.saturating_sub(begun);
-            let until = self.plan_time(turn.len(), closing)?;
-            self.measure(&mut sitting, turn, until)
-        });
-        if let Err(error) = measured {
-            // What was measured stays, though nothing was checked.
-            self.keep(&mut sitting)?;
-            return Err(error);
-        }
-        for cell in sitting.open.clone() {
-            self.leave(&mut sitting, cell)?;
-        }
-        for &(group, _) in turn {
-            self.sittings[group] += 1;
-            let mut cells = self.groups[group].cells.iter();
-            if !cells.any(|&cell| self.has_slices(number, cell)) {
-                self.given_up.insert(group);
-            }
-        }
-        self.sittings_left = self.sittings_left.saturating_sub(1);
-        self.session.note_time()?;
-        let mut measured = self.slices.iter().map(|slice| slice.key.sitting);
-        match sitting.failure {
-            Some(reason) if !measured.any(|sitting| sitting >= self.first) => {
-                Err(CampaignError::AllFailed(reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Warms up each group by itself, its cells in turn.
-    fn warm_up(
-        &mut self,
-        sitting: &mut OpenSitting<'_>,
-        turn: &[(usize, Vec<usize>)],
-        closing: Duration,
-    ) -> Result<(), CampaignError> {
-        let left = self.budget().map(|budget| {
-            let left = budget.saturating_sub(self.monitor.spent() + closing);
-            left.mul_f64(WARM_UP_SHARE) / turn.len().max(1) as u32
-        });
-        for (group, cells) in turn {
-            let name = match self.plan().group_name(&self.cells[cells[0]]) {
-                name if name.is_empty() => "warm up".to_owned(),
-                name => format!("warm up {name}"),
-            };
-            let end = left.map(|left| self.monitor.spent() + left);
-            let is_modeled = self.settings.prediction.is_some();
-            let mut warm_up = WarmUp::new(match self.settings.slices.warm_up {
-                Some(transactions) => WarmUpEnd::Transactions(transactions),
-                None if is_modeled => WarmUpEnd::Full,
-                None => WarmUpEnd::Level,
-            });
-            let open = |sitting: &OpenSitting<'_>| -> Vec<usize> {
-                let open = cells.iter().filter(|cell| sitting.open.contains(cell));
-                open.copied().collect()
-            };
-            for cell in open(sitting) {
-                warm_up.expect(cell, sitting.seats.frames(cell));
-            }
-            while let Some(transactions) = warm_up.next() {
-                if end.is_some_and(|end| self.monitor.spent() >= end) {
-                    break;
-                }
-                self.monitor
-                    .progress(&format!("{name}: {}", warm_up.progress()));
-                for cell in open(sitting) {
-                    self.monitor.stop_if_interrupted()?;
-                    let key = SliceKey {
-                        sitting: sitting.number,
-                        pass: 0,
-                        position: 0,
-                        cell,
-                    };
-                    match sitting.seats.slice(key, transactions) {
-                        Ok(slice) => warm_up.see(&slice),
-                        Err(error @ CampaignError::Run(_)) => {
-                            self.fail(sitting, cell, error)?;
-                            warm_up.forget(cell);
-                        }
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-            let reference = self.groups[*group].cells[self.groups[*group].reference];
-            if self.settings.slices.transactions.is_none()
-                && self.session.store.slice_transactions()?.is_none()
-                && let Some(rate) = warm_up.rate(reference)
-            {
-                let cell = &self.cells[reference];
-                let is_server = cell.database.kind()?.is_server;
-                let wanted = slice_transactions(rate, is_server, cell.clients);
-                let decided = match self.settings.budget {
-                    None => wanted,
-                    Some(budget) => {
-                        let left = budget.saturating_sub(self.monitor.spent() + closing);
-                        let cells: usize = turn.iter().map(|(_, cells)| cells.len()).sum();
-                        let slices = (cells * FEWEST_PASSES).max(1) as u32;
-                        within(wanted, rate, left / slices, cell.clients)
-                    }
-                };
-                self.session.store.set_slice_transactions(decided)?;
-            }
-            for cell in open(sitting) {
-                let failed = sitting.seats.end_warm_up(cell);
-                if failed > 0 {
-                    let name = self.plan().cell_name(&self.cells[cell]);
-                    self.monitor.note(&format!(
-                        "{name}: {failed} transactions failed in the warm-up, and count nowhere"
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Plans the time of this sitting and of those that may follow; when it
     /// ends, `None` where passes decide that.
     fn plan_time(
@@ -580,206 +398,6 @@ impl<'a> Campaign<'a> {
         self.horizon
             .map_or(Ok(()), |horizon| self.session.store.set_horizon(horizon))
     }
-
-    /// Passes until all is decided, there are enough, or the time is over.
-    fn measure(
-        &mut self,
-        sitting: &mut OpenSitting<'_>,
-        turn: &[(usize, Vec<usize>)],
-        until: Option<Duration>,
-    ) -> Result<(), CampaignError> {
-        let decided = match self.settings.slices.transactions {
-            None => self.session.store.slice_transactions()?,
-            given => given,
-        };
-        let transactions = decided.unwrap_or(SLICE_TRANSACTIONS_MIN);
-        self.session.store.set_slice_transactions(transactions)?;
-        // An answer with wide intervals is better than none.
-        let fewest = if self.slices.is_empty() {
-            FEWEST_PASSES
-        } else {
-            0
-        };
-        for pass in 0.. {
-            if (pass as usize).is_multiple_of(BATCH_PASSES) {
-                self.keep(sitting)?;
-                let judgement = self.judge();
-                self.monitor.standings(self.plan(), &judgement);
-                let live = self.live(&judgement);
-                let goes_on = |cell: &usize| live.iter().any(|(_, cells)| cells.contains(cell));
-                for cell in sitting.open.clone() {
-                    if !goes_on(&cell) {
-                        self.leave(sitting, cell)?;
-                    }
-                }
-            }
-            let over =
-                pass as usize >= fewest && until.is_some_and(|until| self.monitor.spent() >= until);
-            let enough = self.may_have_enough(turn) && {
-                let judgement = self.judge();
-                let mut groups = turn.iter().map(|&(group, _)| &self.groups[group]);
-                groups.all(|group| self.has_enough(group, &judgement))
-            };
-            if over || enough || sitting.open.is_empty() {
-                break;
-            }
-            let live: Vec<Vec<usize>> = turn
-                .iter()
-                .map(|(_, cells)| {
-                    let open = cells.iter().filter(|cell| sitting.open.contains(cell));
-                    open.copied().collect()
-                })
-                .collect();
-            let order = self.plan().order(sitting.number, pass, &live);
-            for (position, cell) in (0..).zip(order) {
-                let key = SliceKey {
-                    sitting: sitting.number,
-                    pass,
-                    position,
-                    cell,
-                };
-                let slice = self
-                    .monitor
-                    .stop_if_interrupted()
-                    .and_then(|()| sitting.seats.slice(key, transactions));
-                match slice {
-                    Ok(slice) => self.slices.push(slice),
-                    Err(CampaignError::Run(error))
-                        if error.is_lost() && self.has_slices(sitting.number, cell) =>
-                    {
-                        self.lose(sitting, cell, &error)?;
-                    }
-                    Err(error @ CampaignError::Run(_)) => self.fail(sitting, cell, error)?,
-                    Err(error) => {
-                        // A pass that was cut short compares nothing.
-                        self.slices.retain(|slice| {
-                            (slice.key.sitting, slice.key.pass) != (sitting.number, pass)
-                        });
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        self.keep(sitting)
-    }
-
-    /// Whether a cell has slices of a sitting; what it did before is its
-    /// warm-up.
-    fn has_slices(&self, sitting: u32, cell: usize) -> bool {
-        let own = |slice: &Slice| (slice.key.sitting, slice.key.cell) == (sitting, cell);
-        self.slices.iter().any(own)
-    }
-
-    /// Commits what is new.
-    fn keep(&mut self, sitting: &mut OpenSitting<'_>) -> Result<(), CampaignError> {
-        for &cell in &sitting.open {
-            if self.has_slices(sitting.number, cell)
-                && let (Some(record), Some(figures)) =
-                    (sitting.records.get_mut(&cell), sitting.seats.figures(cell))
-            {
-                record.result = Ok(Box::new(figures));
-            }
-        }
-        let new = &self.slices[sitting.kept..];
-        let records: Vec<&RunRecord> = sitting
-            .open
-            .iter()
-            .filter_map(|cell| sitting.records.get(cell))
-            .filter(|record| record.result.is_ok())
-            .collect();
-        self.session.put_runs(&records, new)?;
-        sitting.kept = self.slices.len();
-        self.session.note_time()?;
-        Ok(())
-    }
-
-    /// Stops and checks a cell. What it left has to be sound for its slices to
-    /// count.
-    fn leave(&mut self, sitting: &mut OpenSitting<'_>, cell: usize) -> Result<(), CampaignError> {
-        let name = self.plan().cell_name(&self.cells[cell]);
-        self.monitor.progress(&format!("check {name}"));
-        if self.has_slices(sitting.number, cell) {
-            let inputs = sitting.seats.inputs(cell)?;
-            if !inputs.is_empty() {
-                Input::put(&mut self.session.store, cell, &inputs)?;
-            }
-        }
-        match sitting.seats.leave(cell) {
-            Ok(figures) => {
-                let conditions = &figures.conditions;
-                self.session.put_conditions(&self.cells[cell], conditions)?;
-                sitting.open.retain(|&open| open != cell);
-                let Some(record) = sitting.records.get_mut(&cell) else {
-                    return Ok(());
-                };
-                // One that ended before its first slice says nothing.
-                if self.has_slices(sitting.number, cell) {
-                    record.result = Ok(Box::new(figures));
-                    self.session.put_runs(&[record], &[])?;
-                }
-                Ok(())
-            }
-            Err(error) if error.is_stop() => Err(CampaignError::Stopped),
-            Err(error) => self.fail(sitting, cell, CampaignError::Run(error)),
-        }
-    }
-
-    /// A cell's database was lost: the slices before count, and its rows are checked
-    /// where it is still there.
-    fn lose(
-        &mut self,
-        sitting: &mut OpenSitting<'_>,
-        cell: usize,
-        error: &RunError,
-    ) -> Result<(), CampaignError> {
-        let reason = with_causes(error);
-        let mut figures = match sitting.seats.leave(cell) {
-            Ok(figures) => figures,
-            Err(error) if error.is_stop() => return Err(CampaignError::Stopped),
-            Err(error) => return self.fail(sitting, cell, CampaignError::Run(error)),
-        };
-        let name = self.plan().cell_name(&self.cells[cell]);
-        self.monitor.note(&format!(
-            "{name} ended early: {reason}; what was measured before counts"
-        ));
-        let conditions = &figures.conditions;
-        self.session.put_conditions(&self.cells[cell], conditions)?;
-        figures.load.lost = Some(reason);
-        sitting.open.retain(|&open| open != cell);
-        if let Some(record) = sitting.records.get_mut(&cell) {
-            record.result = Ok(Box::new(figures));
-            self.session.put_runs(&[record], &[])?;
-        }
-        Ok(())
-    }
-
-    /// A cell gives no figures in this sitting.
-    fn fail(
-        &mut self,
-        sitting: &mut OpenSitting<'_>,
-        cell: usize,
-        error: CampaignError,
-    ) -> Result<(), CampaignError> {
-        let CampaignError::Run(error) = error else {
-            return Err(error);
-        };
-        let reason = with_causes(&error);
-        let name = self.plan().cell_name(&self.cells[cell]);
-        self.monitor
-            .note(&format!("{name} gave no figures: {reason}"));
-        sitting.open.retain(|&open| open != cell);
-        let stays = |slice: &Slice| (slice.key.sitting, slice.key.cell) != (sitting.number, cell);
-        // What is not in the store yet comes after what is.
-        let kept = self.slices.iter().take(sitting.kept);
-        sitting.kept = kept.filter(|slice| stays(slice)).count();
-        self.slices.retain(stays);
-        if let Some(record) = sitting.records.get_mut(&cell) {
-            record.result = Err(reason.clone());
-            self.session.put_runs(&[record], &[])?;
-        }
-        sitting.failure = Some(reason);
-        Ok(())
-    }
 }
 
 /// Whether a cell was never seated, though others were.
@@ -819,81 +437,4 @@ pub(super) fn has_passes(
     let screened = screened.filter(|pass| passes.contains(&(pass.sitting, pass.pass)));
     let wanted = wanted as usize;
     passes.len() - screened.count() >= wanted || passes.len() >= PASSES_OVER_WANTED * wanted
-}
-
-/// A sitting under way.
-struct OpenSitting<'s> {
-    number: u32,
-    seats: Box<dyn Sitting + 's>,
-    /// Cells that go on.
-    open: Vec<usize>,
-    records: BTreeMap<usize, RunRecord>,
-    /// How many of all slices are in the store.
-    kept: usize,
-    failure: Option<String>,
-}
-
-/// The fewest transactions of a slice.
-const SLICE_TRANSACTIONS_MIN: u64 = 10;
-
-/// The fewest passes of the first sitting, whatever the budget.
-const FEWEST_PASSES: usize = 2 * BATCH_PASSES;
-
-/// How many transactions take about 75 ms, or 1.5 s where processes are frozen
-/// between slices: 10, 25, 50, 100, 200 and so on, and at least 10 a client.
-/// Shorter slices pay more for turning from one to the next, longer ones let
-/// the storage change meanwhile: 25 to 50 transactions of TPC-C on SQLite
-/// compared best, and 1 s on PostgreSQL.
-fn slice_transactions(a_second: f64, is_server: bool, clients: u32) -> u64 {
-    let length_s = if is_server { 1.5 } else { 0.075 };
-    at_least((a_second * length_s) as u64 * 3 / 4, clients)
-}
-
-/// The first step with so many transactions, and 10 a client.
-fn at_least(transactions: u64, clients: u32) -> u64 {
-    let fewest = transactions.max(SLICE_TRANSACTIONS_MIN * u64::from(clients));
-    slice_steps().find(|&step| step >= fewest).unwrap_or(fewest)
-}
-
-fn slice_steps() -> impl Iterator<Item = u64> {
-    let steps = (0..).map(|power| 25_u64.saturating_mul(1 << power.min(32)));
-    [SLICE_TRANSACTIONS_MIN].into_iter().chain(steps)
-}
-
-/// At most as many transactions as take `left` at half of `a_second`, which is
-/// of a moment when nothing else was done: shorter slices pay more, but the
-/// budget holds.
-fn within(wanted: u64, a_second: f64, left: Duration, clients: u32) -> u64 {
-    let most = (left.as_secs_f64() * a_second / 2.0) as u64;
-    let fitting = slice_steps().take_while(|&step| step <= most).last();
-    wanted.min(at_least(fitting.unwrap_or_default(), clients))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_take_about_the_same_time_on_any_database() {
-        assert_eq!(slice_transactions(666.0, false, 1), 50);
-        assert_eq!(slice_transactions(420.0, false, 1), 25);
-        assert_eq!(slice_transactions(20_000.0, false, 1), 1600);
-        assert_eq!(slice_transactions(2_000.0, true, 4), 3200);
-        // A slow disk.
-        assert_eq!(slice_transactions(9.0, false, 1), 10);
-        assert_eq!(slice_transactions(9.0, true, 8), 100);
-    }
-
-    #[test]
-    fn slices_are_shorter_where_the_budget_has_no_room_for_the_fewest_passes() {
-        // 5 cells with 8 passes in 200 s, then in 40 s and in 1 s.
-        for (left_s, transactions) in [(200, 400), (40, 100), (1, 10)] {
-            let left = Duration::from_secs(left_s) / 40;
-            assert_eq!(within(400, 250.0, left, 1), transactions, "{left_s}");
-        }
-        // Never longer than they should be, nor without 10 a client.
-        assert_eq!(within(50, 1e6, Duration::from_secs(60), 1), 50);
-        assert_eq!(within(10, 1.0, Duration::ZERO, 1), 10);
-        assert_eq!(within(400, 1.0, Duration::ZERO, 8), 100);
-    }
 }

@@ -20,7 +20,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, Sitting},
     findings::Findings,
-    lockstep::{BATCH_PASSES, Slice, SliceKey, Why, slice::tests::slice},
+    lockstep::{BATCH_PASSES, DepartureReason, Slice, SliceKey, slice::tests::slice},
     monitor::Monitor,
     observer::Observer,
     plan::{Cell, Design, Factor, Plan, SliceLength, tests::plan},
@@ -317,7 +317,7 @@ fn a_cell_that_is_decided_leaves_and_the_others_go_on() {
         panic!("four cells");
     };
     let left = sixty_four.left.unwrap();
-    assert_eq!(left.why, Why::Slower);
+    assert_eq!(left.why, DepartureReason::Slower);
     let last = |cell: usize| {
         let slices = slices(directory.path());
         let own = slices.iter().filter(|slice| slice.key.cell == cell);

@@ -59,11 +59,11 @@ pub(super) struct WarmUp {
     end: WarmUpEnd,
     done: u64,
     block: u64,
-    cells: BTreeMap<usize, Warming>,
+    cells: BTreeMap<usize, CellWarmUp>,
 }
 
 #[derive(Default)]
-struct Warming {
+struct CellWarmUp {
     frames: u64,
     /// Transactions and misses of each block.
     blocks: Vec<(u64, u64)>,
@@ -101,9 +101,9 @@ impl WarmUp {
 
     /// A cell with a buffer of so many pages.
     pub(super) fn expect(&mut self, cell: usize, frames: u64) {
-        let warming = Warming {
+        let warming = CellWarmUp {
             frames,
-            ..Warming::default()
+            ..CellWarmUp::default()
         };
         self.cells.insert(cell, warming);
     }
@@ -158,7 +158,7 @@ impl WarmUp {
 
     /// How far it is, for a progress line.
     pub(super) fn progress(&self) -> String {
-        let filled = |cell: &Warming| match (cell.filled, cell.frames) {
+        let filled = |cell: &CellWarmUp| match (cell.filled, cell.frames) {
             (Some(filled), _) => 0.5 * (self.done as f64 / filled.max(1) as f64).min(2.0),
             (None, 0) => 1.0,
             (None, frames) => 0.5 * cell.misses as f64 / frames as f64,
@@ -172,7 +172,7 @@ impl WarmUp {
     }
 }
 
-impl Warming {
+impl CellWarmUp {
     fn is_warm(&self, done: u64) -> bool {
         self.has_been_full(done) || self.is_level(done)
     }

@@ -116,7 +116,8 @@ impl<'a> MeasuredExecutor<'a> {
             if path != own {
                 self.directories.push(open(&path)?);
             }
-            self.locations.insert(storage.clone(), Location::of(&path));
+            self.locations
+                .insert(storage.clone(), Location::find(&path));
         }
         Ok(())
     }

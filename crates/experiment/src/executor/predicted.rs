@@ -16,11 +16,11 @@ use crate::{
     causes::with_causes,
     error::CampaignError,
     inputs::Input,
-    lockstep::{Slice, SliceKey, Spent},
+    lockstep::{SessionTime, Slice, SliceKey},
     machine::MachineUse,
     monitor::Monitor,
     plan::Cell,
-    prediction::{Known, Prediction},
+    prediction::{InputAccuracy, Prediction},
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
@@ -186,7 +186,7 @@ struct Seat<'a> {
     warm_up: Total,
     /// Transactions of the latest slice.
     slice: u64,
-    known: Known,
+    known: InputAccuracy,
     /// What the device draws, and what it had done when the warm-up ended.
     draw: Option<Draw>,
     /// What the machine around it draws.
@@ -224,7 +224,7 @@ impl<'a> Seat<'a> {
             total: Total::new(workload),
             warm_up: Total::new(workload),
             slice: 0,
-            known: Known::default(),
+            known: InputAccuracy::default(),
             draw: None,
             machine: None,
             before: DeviceCounters::default(),
@@ -256,7 +256,7 @@ impl<'a> Seat<'a> {
             transactions,
             counted,
             elapsed: slice.elapsed,
-            spent: Some(Spent {
+            spent: Some(SessionTime {
                 read: Some(counters.read_time),
                 log_write: Some(counters.log_write_time),
                 log_sync: Some(counters.log_sync_time),

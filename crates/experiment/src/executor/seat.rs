@@ -9,8 +9,8 @@ use octavo_workload::Workload;
 use super::Sitting;
 use crate::{
     error::CampaignError,
-    lockstep::{Slice, SliceKey, Spent},
-    machine::{EnergyMeter, EnergyUse, MachineUse, MachineWatch, Metered},
+    lockstep::{SessionTime, Slice, SliceKey},
+    machine::{EnergyMeter, EnergyTotal, EnergyUse, MachineUse, MachineWatch},
     record::{DeviceUse, Figures},
     run::{FreshCopy, FullStorage, LoadEnd, RunError, Started, Subject},
     watch::DeviceReading,
@@ -31,7 +31,7 @@ pub(super) struct Seat<'a> {
     machine: MachineWatch,
     energy: EnergyMeter,
     /// What it had counted when the warm-up ended.
-    energy_before: Option<Metered>,
+    energy_before: Option<EnergyTotal>,
     total: Total,
     warm_up: Option<Total>,
     warm_up_failed: u64,
@@ -100,7 +100,7 @@ impl<'a> Seat<'a> {
         let running = started.running.as_ref();
         let location = self.subject.location;
         running.thaw()?;
-        let before = (running.counters(), DeviceReading::of(location));
+        let before = (running.counters(), DeviceReading::now(location));
         self.energy.start();
         let done = load.slice(transactions, interrupted)?;
         let flushing = std::time::Instant::now();
@@ -108,7 +108,7 @@ impl<'a> Seat<'a> {
         let elapsed = done.elapsed + flushing.elapsed();
         self.energy.add();
         let counters = running.counters() - before.0;
-        let device = DeviceReading::of(location)
+        let device = DeviceReading::now(location)
             .zip(before.1)
             .map(|(after, before)| after.since(&before));
         running.freeze()?;
@@ -124,7 +124,7 @@ impl<'a> Seat<'a> {
             transactions: done.transactions,
             counted: done.counted,
             elapsed,
-            spent: Some(Spent::of(&counters, done.cpu)),
+            spent: Some(SessionTime::from_counters(&counters, done.cpu)),
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,
             foreign_bytes: device.map(|device| device.foreign(&counters)),

@@ -19,7 +19,7 @@ use crate::{
     caveats::UnfilledCell,
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
-    lockstep::{Batch, Group, GroupJudgement, Judgement, Left, Levels, Slice},
+    lockstep::{Batch, Departure, Group, GroupJudgement, Judgement, Levels, Slice},
     plan::{Cell, Plan},
     prediction::Expected,
     record::{Figures, RunRecord, UNFINISHED},
@@ -61,7 +61,7 @@ pub struct CellFindings {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Input>,
     /// When and why it was dropped.
-    pub left: Option<Left>,
+    pub left: Option<Departure>,
     /// How much more measuring would decide it, in seconds within slices of all
     /// cells together; `None` where it is decided or that cannot be told.
     pub more_s: Option<f64>,
@@ -220,14 +220,14 @@ impl<'a> ByCell<'a> {
     fn energy(&self, cell: usize) -> BTreeMap<u32, RunEnergy> {
         self.figures[cell]
             .iter()
-            .filter_map(|(sitting, figures)| Some((*sitting, RunEnergy::of(figures)?)))
+            .filter_map(|(sitting, figures)| Some((*sitting, RunEnergy::from_run(figures)?)))
             .collect()
     }
 
     fn machine_energy(&self, cell: usize) -> BTreeMap<u32, RunMachineEnergy> {
         self.figures[cell]
             .iter()
-            .filter_map(|(sitting, figures)| Some((*sitting, RunMachineEnergy::of(figures)?)))
+            .filter_map(|(sitting, figures)| Some((*sitting, RunMachineEnergy::from_run(figures)?)))
             .collect()
     }
 
@@ -284,7 +284,7 @@ impl<'a> ByCell<'a> {
             decision: stands.decision.filter(|_| stands.throughput.is_some()),
             likely: stands.likely,
             expected: expected.next().map(|(_, expected)| *expected),
-            inputs: self.predicted.inputs.of(number).to_vec(),
+            inputs: self.predicted.inputs.of_cell(number).to_vec(),
             left: stands.left,
             more_s: stands.more.map(|more| more.as_secs_f64()),
             by_sitting: stands.by_sitting.clone(),
@@ -304,16 +304,16 @@ impl<'a> ByCell<'a> {
             age: age(&self.every[number], &stands.batches),
             stability: stability(&until_left(slices, stands.left), &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
-            energy: CellEnergy::of(
+            energy: CellEnergy::from_runs(
                 &self.energy(number),
                 (place != group.reference)
-                    .then(|| self.energy(group.cells[group.reference]))
+                    .then(|| self.energy(group.reference_cell()))
                     .as_ref(),
             ),
-            machine_energy: CellMachineEnergy::of(
+            machine_energy: CellMachineEnergy::from_runs(
                 &self.machine_energy(number),
                 (place != group.reference)
-                    .then(|| self.machine_energy(group.cells[group.reference]))
+                    .then(|| self.machine_energy(group.reference_cell()))
                     .as_ref(),
             ),
             kinds,
@@ -369,7 +369,7 @@ impl<'a> ByCell<'a> {
 }
 
 /// A cell's slices that its batches are of: until it left.
-fn until_left<'a>(slices: &[&'a Slice], left: Option<Left>) -> Vec<&'a Slice> {
+fn until_left<'a>(slices: &[&'a Slice], left: Option<Departure>) -> Vec<&'a Slice> {
     let is_until = |slice: &&&Slice| {
         left.is_none_or(|left| (slice.key.sitting, slice.key.pass) <= (left.sitting, left.pass))
     };

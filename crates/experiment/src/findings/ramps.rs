@@ -68,7 +68,7 @@ pub(super) fn ramps(
         CellRamp {
             cell: cell.clone(),
             name: plan.cell_name(cell),
-            found: RampFinding::of(ramp.step, &steps),
+            found: RampFinding::from_steps(ramp.step, &steps),
             per_transaction: whole.and_then(|_| per_transaction(number)),
             end,
         }

@@ -14,8 +14,9 @@ use super::{
 use crate::{
     caveats::{self, Caveat},
     inputs::Inputs,
-    lockstep::{Horizon, Judgement, judge_seated},
-    prediction::{Elsewhere, Expected},
+    lockstep::{Horizon, Judgement, Slice, judge_seated},
+    plan::Plan,
+    prediction::{Expected, OtherDisk},
     record::{Figures, Source},
     statistics::Decision,
     store::{CHANGED, Store, StoreError},
@@ -27,31 +28,17 @@ impl Findings {
     ///
     /// # Errors
     /// When the store cannot be read or holds what Octavo does not write.
-    pub fn of(store: &Store) -> Result<Option<Self>, StoreError> {
+    pub fn read(store: &Store) -> Result<Option<Self>, StoreError> {
         let Some(plan) = store.plan()? else {
             return Ok(None);
         };
         let (octavo, created) = store.origin()?;
         let slices = store.slices()?;
-        let horizon = store.horizon()?;
-        // Stores without lockstep have none: they went as far as they go.
-        let passes: HashSet<(u32, u32)> = slices
-            .iter()
-            .map(|slice| (slice.key.sitting, slice.key.pass))
-            .collect();
-        let judged_to = horizon.unwrap_or(Horizon::Passes {
-            passes: passes.len().max(1) as u32,
-        });
         let plan_groups = plan.groups();
         let cells = plan.cells();
         let source = store.source()?.unwrap_or(Source::Measured);
-        let rules = plan.rules(judged_to, source);
-        let unseated = Expected::unseated(store, cells.len())?;
-        let mut judgement = judge_seated(&rules, &plan_groups, cells.len(), &slices, &unseated);
         let inputs = Inputs::all(store, &cells)?;
-        for (judged, group) in judgement.groups.iter_mut().zip(&plan_groups) {
-            inputs.widen_all(judged, group, rules.margin);
-        }
+        let judgement = judge(store, &plan, &slices, &inputs)?;
         let workload = plan
             .workload(plan.data[0])
             .map_err(|error| store.damaged("plan", error))?;
@@ -94,13 +81,13 @@ impl Findings {
                 false => sittings.len(),
             },
             passes: judgement.passes,
-            screened: ScreenedPasses::of(&judgement),
+            screened: ScreenedPasses::count(&judgement),
             slice_transactions: store.slice_transactions()?,
             warm_up: match warmed {
                 true => warm_up,
                 false => Some(NO_WARM_UP.into()),
             },
-            horizon,
+            horizon: store.horizon()?,
             finished: match is_ramps {
                 true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
                 false => is_decided(&judgement),
@@ -130,7 +117,7 @@ impl Findings {
                 true => store.longest_audit()?,
                 false => store.audit()?,
             },
-            elsewhere: Elsewhere::all(store)?,
+            elsewhere: OtherDisk::all(store)?,
             caveats: Vec::new(),
             plan: plan.clone(),
         };
@@ -150,6 +137,32 @@ impl Findings {
         caveats::sort(&mut findings.caveats);
         Ok(Some(findings))
     }
+}
+
+/// What the slices decide, wider by what predicted cells do not know.
+fn judge(
+    store: &Store,
+    plan: &Plan,
+    slices: &[Slice],
+    inputs: &Inputs,
+) -> Result<Judgement, StoreError> {
+    // Stores without lockstep have no horizon: they went as far as they go.
+    let passes: HashSet<(u32, u32)> = slices
+        .iter()
+        .map(|slice| (slice.key.sitting, slice.key.pass))
+        .collect();
+    let horizon = store.horizon()?.unwrap_or(Horizon::Passes {
+        passes: passes.len().max(1) as u32,
+    });
+    let rules = plan.rules(horizon, store.source()?.unwrap_or(Source::Measured));
+    let cells = plan.cells().len();
+    let unseated = Expected::unseated(store, cells)?;
+    let groups = plan.groups();
+    let mut judgement = judge_seated(&rules, &groups, cells, slices, &unseated);
+    for (judged, group) in judgement.groups.iter_mut().zip(&groups) {
+        inputs.widen_all(judged, group, rules.margin);
+    }
+    Ok(judgement)
 }
 
 /// Whether nothing is left to compare.

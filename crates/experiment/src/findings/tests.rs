@@ -10,7 +10,7 @@ use octavo_units::ByteCount;
 use super::{stability::spread, *};
 use crate::{
     caveats::{Severity, UnfilledCell},
-    lockstep::{Slice, SliceKey, Spent, slice::tests::slice as some_slice},
+    lockstep::{SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source, tests::figures},
@@ -57,7 +57,7 @@ fn slice(key: SliceKey) -> Slice {
     Slice {
         key,
         elapsed: Duration::from_secs_f64(elapsed),
-        spent: Some(Spent {
+        spent: Some(SessionTime {
             read: Some(part(0.5)),
             log_write: Some(part(0.1)),
             log_sync: Some(part(0.1)),
@@ -114,7 +114,7 @@ fn findings_of(
             store.put_runs(session, &[&record], &slices).unwrap();
         }
     }
-    Findings::of(&store).unwrap().unwrap()
+    Findings::read(&store).unwrap().unwrap()
 }
 
 /// The findings when `change` was done to every run.
@@ -130,7 +130,7 @@ fn findings_with(change: impl Fn(&mut Figures)) -> Findings {
 fn a_store_without_a_plan_has_no_findings() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
-    assert!(Findings::of(&store).unwrap().is_none());
+    assert!(Findings::read(&store).unwrap().is_none());
 }
 
 #[test]
@@ -232,10 +232,10 @@ fn changing_machine() -> Findings {
                 let part = |share: f64| Duration::from_secs_f64(elapsed * share);
                 Slice {
                     elapsed: Duration::from_secs_f64(elapsed),
-                    spent: Some(Spent {
+                    spent: Some(SessionTime {
                         read: Some(part(0.5)),
                         cpu: part(0.2),
-                        ..Spent::default()
+                        ..SessionTime::default()
                     }),
                     ..some_slice(0, pass, number)
                 }
@@ -252,7 +252,7 @@ fn changing_machine() -> Findings {
         };
         store.put_runs(session, &[&record], &slices).unwrap();
     }
-    Findings::of(&store).unwrap().unwrap()
+    Findings::read(&store).unwrap().unwrap()
 }
 
 #[test]
@@ -369,18 +369,18 @@ fn levels_are_compared_with_the_one_that_is_advised() {
 
 #[test]
 fn a_sitting_that_is_against_the_answer_is_a_doubt() {
-    use crate::confidence::{Doubt, Trust, confidence};
+    use crate::confidence::{ConfidenceLevel, ConfidenceLimit, confidence};
     let trust = |found: &Findings| confidence(found).unwrap();
     let mut found = findings_with(|_| {});
-    assert_eq!(trust(&found).trust, Trust::High);
+    assert_eq!(trust(&found).trust, ConfidenceLevel::High);
     // More in one sitting than in the other is a gain in both.
     found.groups[0].cells[1].by_sitting = vec![(0, near(1.06)), (1, near(1.14))];
-    assert_eq!(trust(&found).trust, Trust::High);
+    assert_eq!(trust(&found).trust, ConfidenceLevel::High);
     found.groups[0].cells[1].by_sitting = vec![(0, near(0.96)), (1, near(1.04))];
     let said = trust(&found);
-    assert_eq!(said.trust, Trust::Medium);
+    assert_eq!(said.trust, ConfidenceLevel::Medium);
     let [
-        Doubt::Sitting {
+        ConfidenceLimit::Sitting {
             level,
             sitting,
             stake,
@@ -404,11 +404,11 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
         },
     ] {
         found.groups[0].cells[1].by_sitting[0].1 = chance;
-        assert_eq!(trust(&found).trust, Trust::High);
+        assert_eq!(trust(&found).trust, ConfidenceLevel::High);
     }
     // What was compared in one sitting is not repeated, however many there were.
     found.groups[0].cells[1].by_sitting[0].1.batches = 1;
-    assert_eq!(trust(&found).doubts, [Doubt::OneSitting]);
+    assert_eq!(trust(&found).doubts, [ConfidenceLimit::OneSitting]);
     // Where the default is kept, others count.
     found.groups[0].cells[1].by_sitting = vec![(0, near(0.96)), (1, near(1.04))];
     found.groups[0].verdict = Verdict::Keep {
@@ -420,7 +420,7 @@ fn a_sitting_that_is_against_the_answer_is_a_doubt() {
     };
     assert!(matches!(
         trust(&found).doubts[..],
-        [Doubt::Sitting { sitting: 2, .. }]
+        [ConfidenceLimit::Sitting { sitting: 2, .. }]
     ));
 }
 
@@ -550,11 +550,14 @@ fn a_machine_that_halves_its_pace_is_a_caveat() {
 
 #[test]
 fn a_warning_and_an_open_level_are_both_reasons() {
-    use crate::confidence::{Doubt, Trust, confidence};
+    use crate::confidence::{ConfidenceLevel, ConfidenceLimit, confidence};
     let mut found = findings_with(|_| {});
     found.caveats = vec![Caveat::PageCache { runs: 1, of: 1 }];
     let doubts = |found: &Findings| confidence(found).unwrap().doubts;
-    assert!(matches!(doubts(&found)[..], [Doubt::Caveat { .. }]));
+    assert!(matches!(
+        doubts(&found)[..],
+        [ConfidenceLimit::Caveat { .. }]
+    ));
     found.groups[0].cells[2].ratio = None;
     found.groups[0].verdict = Verdict::Inconclusive {
         open: vec![
@@ -565,10 +568,10 @@ fn a_warning_and_an_open_level_are_both_reasons() {
         leader: None,
         more_s: None,
     };
-    assert_eq!(confidence(&found).unwrap().trust, Trust::Low);
+    assert_eq!(confidence(&found).unwrap().trust, ConfidenceLevel::Low);
     assert!(matches!(
         doubts(&found)[..],
-        [Doubt::Caveat { .. }, Doubt::TooFew]
+        [ConfidenceLimit::Caveat { .. }, ConfidenceLimit::TooFew]
     ));
 }
 
@@ -936,7 +939,7 @@ fn windows_of_ten_seconds_tell_how_even_a_cell_was() {
 
 #[test]
 fn a_machine_that_counts_its_energy_has_joules_a_transaction() {
-    use crate::machine::{Covers, EnergyUse};
+    use crate::machine::{EnergyScope, EnergyUse};
 
     let none = findings_with(|_| {});
     let cells = |of: &Findings| of.groups[0].cells.clone();
@@ -947,7 +950,7 @@ fn a_machine_that_counts_its_energy_has_joules_a_transaction() {
     );
     let found = findings_with(|figures| {
         figures.machine.energy = Some(EnergyUse {
-            covers: Covers::PackagesAndMemory,
+            covers: EnergyScope::PackagesAndMemory,
             joules: 500.0,
             elapsed_s: 10.0,
             idle_joules: None,

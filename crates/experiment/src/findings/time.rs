@@ -6,7 +6,7 @@ use octavo_driver::KindCounts;
 use serde::Serialize;
 
 use crate::{
-    lockstep::{Slice, Spent},
+    lockstep::{SessionTime, Slice},
     record::Figures,
 };
 
@@ -91,7 +91,7 @@ pub(super) fn transaction_time(
     sessions: u32,
     apart_us: f64,
 ) -> Option<TransactionTime> {
-    let spent: Vec<Spent> = slices.iter().filter_map(|slice| slice.spent).collect();
+    let spent: Vec<SessionTime> = slices.iter().filter_map(|slice| slice.spent).collect();
     let seconds = |of: fn(&Slice) -> Duration| {
         let times = slices.iter().map(|slice| of(slice).as_secs_f64());
         times.sum::<f64>()
@@ -108,7 +108,7 @@ pub(super) fn transaction_time(
     if spent.len() < slices.len() || whole <= 0.0 || !apart_us.is_finite() {
         return None;
     }
-    let share = |part: fn(&Spent) -> Option<Duration>| {
+    let share = |part: fn(&SessionTime) -> Option<Duration>| {
         let times: Vec<Duration> = spent.iter().filter_map(part).collect();
         let time: f64 = times.iter().map(Duration::as_secs_f64).sum();
         (!times.is_empty()).then(|| time / whole)

@@ -24,16 +24,16 @@ pub(super) struct Batches {
     pub(super) screened: Vec<ScreenedPass>,
     spans: Vec<Span>,
     /// By pass that is not left out, and by cell.
-    work: Vec<Vec<Option<Work>>>,
+    work: Vec<Vec<Option<SliceWork>>>,
     /// By cell, seconds of checkpoint a byte of log; `None` where no log was
     /// written, so that nothing is spread.
     costs: Vec<Option<f64>>,
     /// By cell, of all passes.
-    due: Vec<Due>,
+    due: Vec<CheckpointCount>,
 }
 
 /// Checkpoints, and in how many sittings.
-struct Due {
+struct CheckpointCount {
     checkpoints: f64,
     sittings: f64,
 }
@@ -48,7 +48,7 @@ struct Span {
 
 /// What slices did, and the seconds it took.
 #[derive(Clone, Copy, Default)]
-struct Work {
+struct SliceWork {
     counted: f64,
     /// Without checkpoints.
     clean: f64,
@@ -59,10 +59,10 @@ struct Work {
     checkpoints: f64,
 }
 
-impl Work {
+impl SliceWork {
     /// Of a slice whose time is not known in parts, checkpoints stay where
     /// they are.
-    fn of(slice: &Slice) -> Self {
+    fn from_slice(slice: &Slice) -> Self {
         let checkpoint = slice.checkpoint().unwrap_or_default();
         let log = slice.spent.map_or(0.0, |_| slice.log_bytes.get() as f64);
         Self {
@@ -109,7 +109,7 @@ pub(super) struct Series {
 impl Series {
     pub(super) fn estimate(&self) -> Option<Estimate> {
         let squares = self.unseen.iter().map(|(_, deviation)| deviation.powi(2));
-        Estimate::of(&self.logs, &self.influences, squares.sum::<f64>().sqrt())
+        Estimate::from_batches(&self.logs, &self.influences, squares.sum::<f64>().sqrt())
     }
 
     /// Its parts by sitting. What is unseen of all is taken for so much in each.
@@ -143,7 +143,7 @@ impl Series {
 
 impl Batches {
     /// `is_screened`: whether bad passes are left out.
-    pub(super) fn of(passes: &[Pass<'_>], cells: usize, is_screened: bool) -> Self {
+    pub(super) fn divide(passes: &[Pass<'_>], cells: usize, is_screened: bool) -> Self {
         let mut screened = Vec::new();
         let mut kept = Vec::new();
         let bad = match is_screened {
@@ -166,7 +166,7 @@ impl Batches {
             .map(|cell| cost(total(&work, cell, |_| true), total(&all, cell, |_| true)))
             .collect();
         let due = (0..cells)
-            .map(|cell| Due {
+            .map(|cell| CheckpointCount {
                 checkpoints: total(&all, cell, |_| true).checkpoints,
                 sittings: sittings(passes, cell),
             })
@@ -199,7 +199,8 @@ impl Batches {
         let mut sums = Vec::new();
         for span in &self.spans {
             let passes = &self.work[span.places.clone()];
-            let shared = |work: &[Option<Work>]| sides.iter().flatten().all(|&c| work[c].is_some());
+            let shared =
+                |work: &[Option<SliceWork>]| sides.iter().flatten().all(|&c| work[c].is_some());
             let count = passes.iter().filter(|work| shared(work)).count();
             let sum = sides.map(|side| side.map(|side| total(passes, side, shared)));
             let Some(rates) = self.rates(sides, sum) else {
@@ -224,8 +225,11 @@ impl Batches {
             // The cost a byte comes from the checkpoints of all batches, so it
             // is as uncertain as their mean. That of each is what counts, not
             // how many happen to fall into a batch: log bytes decide that.
-            let own: Vec<Work> = sums.iter().filter_map(|sum| sum[side]).collect();
-            let all = own.iter().copied().fold(Work::default(), Work::plus);
+            let own: Vec<SliceWork> = sums.iter().filter_map(|sum| sum[side]).collect();
+            let all = own
+                .iter()
+                .copied()
+                .fold(SliceWork::default(), SliceWork::plus);
             if all.checkpoints == 0.0 {
                 continue;
             }
@@ -249,7 +253,11 @@ impl Batches {
     /// With a phase that nobody knows, a number of mean n has a variance of f (1 - f), where
     /// f is what n has beyond a whole number: 1/6 in the mean, in each sitting. Of a cell
     /// without any, all of what the other's take is uncertain.
-    fn unseen(&self, sides: [Option<usize>; 2], sums: &[[Option<Work>; 2]]) -> Vec<(usize, f64)> {
+    fn unseen(
+        &self,
+        sides: [Option<usize>; 2],
+        sums: &[[Option<SliceWork>; 2]],
+    ) -> Vec<(usize, f64)> {
         let share = |side: usize| {
             let cost = sides[side].and_then(|cell| self.costs[cell]);
             let shares = sums.iter().filter_map(|sum| {
@@ -268,7 +276,7 @@ impl Batches {
             if self.costs[cell].is_none() {
                 continue;
             }
-            let Due {
+            let CheckpointCount {
                 checkpoints,
                 sittings,
             } = self.due[cell];
@@ -284,7 +292,7 @@ impl Batches {
     }
 
     /// Counted commits a second; 1 where there is no other side.
-    fn rates(&self, sides: [Option<usize>; 2], sums: [Option<Work>; 2]) -> Option<[f64; 2]> {
+    fn rates(&self, sides: [Option<usize>; 2], sums: [Option<SliceWork>; 2]) -> Option<[f64; 2]> {
         let mut rates = [1.0; 2];
         for ((rate, side), sum) in rates.iter_mut().zip(sides).zip(sums) {
             if let (Some(side), Some(sum)) = (side, sum) {
@@ -297,12 +305,15 @@ impl Batches {
 }
 
 /// What slices did, by pass and by cell.
-fn by_cell<'p>(passes: impl Iterator<Item = &'p Pass<'p>>, cells: usize) -> Vec<Vec<Option<Work>>> {
+fn by_cell<'p>(
+    passes: impl Iterator<Item = &'p Pass<'p>>,
+    cells: usize,
+) -> Vec<Vec<Option<SliceWork>>> {
     let work = |pass: &Pass<'_>| {
         let mut work = vec![None; cells];
         for slice in pass.slices {
             if let Some(place) = work.get_mut(slice.key.cell) {
-                *place = Some(Work::of(slice));
+                *place = Some(SliceWork::from_slice(slice));
             }
         }
         work
@@ -316,7 +327,7 @@ fn by_cell<'p>(passes: impl Iterator<Item = &'p Pass<'p>>, cells: usize) -> Vec<
 /// How many checkpoints a byte of log makes due does not hang on storms, and passes that
 /// count may have fewer than their part, or none: that is of all passes. How long one
 /// takes does: that is of passes that count, where these have any.
-fn cost(kept: Work, all: Work) -> Option<f64> {
+fn cost(kept: SliceWork, all: SliceWork) -> Option<f64> {
     let timed = if kept.checkpoints > 0.0 { kept } else { all };
     let mean = match timed.checkpoints > 0.0 {
         true => timed.checkpoint / timed.checkpoints,
@@ -334,15 +345,15 @@ fn sittings(passes: &[Pass<'_>], cell: usize) -> f64 {
 
 /// What a cell did in those passes that are asked for.
 fn total(
-    passes: &[Vec<Option<Work>>],
+    passes: &[Vec<Option<SliceWork>>],
     cell: usize,
-    wanted: impl Fn(&[Option<Work>]) -> bool,
-) -> Work {
+    wanted: impl Fn(&[Option<SliceWork>]) -> bool,
+) -> SliceWork {
     passes
         .iter()
         .filter(|work| wanted(work))
         .filter_map(|work| work[cell])
-        .fold(Work::default(), Work::plus)
+        .fold(SliceWork::default(), SliceWork::plus)
 }
 
 /// Cuts passes into batches of [`PASSES`] within sittings. What is left joins

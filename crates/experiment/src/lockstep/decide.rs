@@ -3,13 +3,14 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    Batch, Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Slice, Why,
+    Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
+    Slice,
     batch::{Batches, PASSES, Series},
     link::levels,
     screen::{Pass, passes},
 };
 use crate::statistics::{
-    BatchMean, Decision, Estimate, Interval, decision, horizon::Spending, mean,
+    BatchMean, Decision, Estimate, Interval, decision, horizon::AlphaSpending, mean,
 };
 
 /// The two-sided error of all intervals of a group at all looks together.
@@ -69,7 +70,7 @@ pub fn judge_seated(
     unseated: &Unseated,
 ) -> Judgement {
     let passes = passes(slices);
-    let mut groups: Vec<Standing<'_>> = plan_groups.iter().map(Standing::new).collect();
+    let mut groups: Vec<GroupStanding<'_>> = plan_groups.iter().map(GroupStanding::new).collect();
     let mut absences = vec![Absence::default(); cells];
     let mut measured = Duration::ZERO;
     let mut looks = LOOKS.iter().peekable();
@@ -82,7 +83,7 @@ pub fn judge_seated(
         while looks.next_if(|&&look| look <= share).is_some() {
             due = true;
         }
-        let moment = Moment {
+        let moment = PassEnd {
             sitting: pass.sitting,
             pass: pass.pass,
             measured,
@@ -93,7 +94,7 @@ pub fn judge_seated(
         }
         looked = false;
         if due {
-            let batches = Batches::of(&passes[..count], cells, rules.screen);
+            let batches = Batches::divide(&passes[..count], cells, rules.screen);
             if batches.count() >= BATCHES_MIN {
                 looked = true;
                 for group in &mut groups {
@@ -102,7 +103,7 @@ pub fn judge_seated(
             }
         }
     }
-    let batches = Batches::of(&passes, cells, rules.screen);
+    let batches = Batches::divide(&passes, cells, rules.screen);
     // Between looks, what the next one will ask for.
     let ahead = match looks.peek() {
         Some(&&next) if !looked => Some(next),
@@ -119,8 +120,10 @@ pub fn judge_seated(
     let decided: Vec<Vec<Option<BatchMean>>> = groups
         .iter()
         .map(|group| {
-            let last = group.last.iter();
-            last.map(|last| Some(last.as_ref()?.ratio.clone()))
+            group
+                .last
+                .iter()
+                .map(|last| Some(last.as_ref()?.ratio.clone()))
                 .collect()
         })
         .collect();
@@ -150,16 +153,16 @@ impl Horizon {
 }
 
 /// The end of a pass.
-struct Moment {
+struct PassEnd {
     sitting: u32,
     pass: u32,
     measured: Duration,
     share: f64,
 }
 
-impl Moment {
-    fn left(&self, why: Why) -> Left {
-        Left {
+impl PassEnd {
+    fn left(&self, why: DepartureReason) -> Departure {
+        Departure {
             sitting: self.sitting,
             pass: self.pass,
             measured: self.measured,
@@ -209,14 +212,14 @@ impl Absence {
 
 /// What an interval at a look said of a candidate.
 #[derive(Clone, Copy)]
-struct Reading {
+struct LookResult {
     mean: f64,
     interval: Interval,
     decision: Decision,
 }
 
-impl Reading {
-    fn of(rules: &Rules, estimate: &Estimate, level: f64) -> Self {
+impl LookResult {
+    fn new(rules: &Rules, estimate: &Estimate, level: f64) -> Self {
         let interval = estimate.interval(level);
         Self {
             mean: estimate.mean,
@@ -227,8 +230,8 @@ impl Reading {
 }
 
 /// What was said last of a candidate.
-struct LastLook {
-    reading: Reading,
+struct PreviousLook {
+    reading: LookResult,
     /// The mean of its ratio to the reference, with the batches until then.
     ratio: BatchMean,
     /// The ratio within each sitting until then.
@@ -238,24 +241,24 @@ struct LastLook {
 }
 
 /// A group between looks.
-struct Standing<'a> {
+struct GroupStanding<'a> {
     group: &'a Group,
-    spending: Spending,
-    left: Vec<Option<Left>>,
+    spending: AlphaSpending,
+    left: Vec<Option<Departure>>,
     /// Those that were seated so far.
     seated: Vec<bool>,
     /// Of those that are not measured any more.
-    last: Vec<Option<LastLook>>,
+    last: Vec<Option<PreviousLook>>,
     finished: bool,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> GroupStanding<'a> {
     fn new(group: &'a Group) -> Self {
         let candidates = group.cells.len();
         let rivals = candidates.saturating_sub(1).max(1);
         Self {
             group,
-            spending: Spending::new(ERROR / rivals as f64),
+            spending: AlphaSpending::new(ERROR / rivals as f64),
             left: vec![None; candidates],
             seated: vec![false; candidates],
             last: (0..candidates).map(|_| None).collect(),
@@ -280,7 +283,7 @@ impl<'a> Standing<'a> {
         pass: &Pass<'_>,
         unseated: &Unseated,
         absences: &mut [Absence],
-        moment: &Moment,
+        moment: &PassEnd,
     ) {
         let present = |cell: usize| pass.slices.iter().any(|slice| slice.key.cell == cell);
         let group = self.group;
@@ -307,23 +310,23 @@ impl<'a> Standing<'a> {
             self.seated[place] = true;
             absences[cell].see(pass.sitting, present(cell));
             if self.left[place].is_none() && absences[cell].gives_nothing() {
-                self.left[place] = Some(moment.left(Why::NoResult));
+                self.left[place] = Some(moment.left(DepartureReason::NoResult));
                 // Nothing can be compared without the reference.
                 self.finished |= place == self.group.reference;
             }
         }
     }
 
-    fn look(&mut self, rules: &Rules, batches: &Batches, moment: &Moment) {
+    fn look(&mut self, rules: &Rules, batches: &Batches, moment: &PassEnd) {
         if self.finished {
             return;
         }
         let level = self.spending.look(batches.count() as f64, moment.share);
-        let read = |place: usize, other: usize| -> Option<Reading> {
+        let read = |place: usize, other: usize| -> Option<LookResult> {
             let estimate = self.series(batches, place, other).estimate()?;
-            Some(Reading::of(rules, &estimate, level))
+            Some(LookResult::new(rules, &estimate, level))
         };
-        let readings: Vec<(usize, Option<Reading>)> = self
+        let readings: Vec<(usize, Option<LookResult>)> = self
             .live_rivals()
             .into_iter()
             .map(|place| (place, read(place, self.group.reference)))
@@ -334,15 +337,15 @@ impl<'a> Standing<'a> {
             .filter(|(_, reading)| reading.decision == Decision::Better)
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
-        let leaving: Vec<(usize, Why)> = readings
+        let leaving: Vec<(usize, DepartureReason)> = readings
             .iter()
             .filter_map(|&(place, reading)| {
                 let why = match (reading?.decision, leader) {
-                    (Decision::Worse, _) => Why::Slower,
-                    (Decision::Equivalent, _) => Why::Equal,
+                    (Decision::Worse, _) => DepartureReason::Slower,
+                    (Decision::Equivalent, _) => DepartureReason::Equal,
                     (_, Some(leader)) if leader != place => {
                         let ahead = read(place, leader)?.interval.high < 1.0 + rules.margin;
-                        ahead.then_some(Why::Behind { leader })?
+                        ahead.then_some(DepartureReason::Behind { leader })?
                     }
                     _ => return None,
                 };
@@ -359,7 +362,7 @@ impl<'a> Standing<'a> {
             for (place, reading) in readings {
                 if self.finished || !live.contains(&place) {
                     let series = self.series(batches, place, self.group.reference);
-                    self.last[place] = reading.map(|reading| LastLook {
+                    self.last[place] = reading.map(|reading| PreviousLook {
                         reading,
                         ratio: series.mean(),
                         by_sitting: by_sitting(&series),
@@ -409,7 +412,7 @@ impl<'a> Standing<'a> {
         }
         let series = self.series(batches, place, self.group.reference);
         let estimate = series.estimate();
-        let now = estimate.map(|estimate| Reading::of(rules, &estimate, level));
+        let now = estimate.map(|estimate| LookResult::new(rules, &estimate, level));
         let said = last.map(|last| last.reading).or(now);
         let decision = said.map_or(Decision::Open, |said| said.decision);
         let open = self.left[place].is_none() && decision == Decision::Open;
@@ -430,7 +433,7 @@ impl<'a> Standing<'a> {
 /// What the interval would say if nobody had looked before and there were no
 /// other rivals.
 fn likely(rules: &Rules, estimate: &Estimate) -> Option<Decision> {
-    let alone = Reading::of(rules, estimate, ERROR).decision;
+    let alone = LookResult::new(rules, estimate, ERROR).decision;
     matches!(alone, Decision::Better | Decision::Worse).then_some(alone)
 }
 

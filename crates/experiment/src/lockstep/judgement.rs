@@ -85,6 +85,13 @@ pub struct Group {
     pub reference: usize,
 }
 
+impl Group {
+    /// The number of the cell that the others are compared with.
+    pub fn reference_cell(&self) -> usize {
+        self.cells[self.reference]
+    }
+}
+
 /// What the slices say of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupJudgement {
@@ -107,7 +114,7 @@ pub struct Candidate {
     /// moment alone is not: faster or slower.
     pub likely: Option<Decision>,
     /// When and why it left.
-    pub left: Option<Left>,
+    pub left: Option<Departure>,
     /// The ratio within each sitting, to see what placement and start-up are
     /// worth: of the batches that [`Self::ratio`] is of.
     pub by_sitting: Vec<(u32, Interval)>,
@@ -142,7 +149,7 @@ pub struct Batch {
 
 /// Leaving the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Left {
+pub struct Departure {
     /// The sitting and pass after which it left.
     pub sitting: u32,
     /// See [`Self::sitting`].
@@ -151,13 +158,13 @@ pub struct Left {
     #[serde(rename = "measured_s", serialize_with = "octavo_driver::seconds")]
     pub measured: Duration,
     /// Why.
-    pub why: Why,
+    pub why: DepartureReason,
 }
 
 /// Why a cell left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
-pub enum Why {
+pub enum DepartureReason {
     /// It is slower than the reference.
     Slower,
     /// It makes no difference to the reference.

@@ -19,10 +19,7 @@ pub(super) fn levels(
     batches: &Batches,
 ) -> Levels {
     let mut levels = Levels::default();
-    let references: Vec<usize> = groups
-        .iter()
-        .map(|group| group.cells[group.reference])
-        .collect();
+    let references: Vec<usize> = groups.iter().map(|group| group.reference_cell()).collect();
     // The first of equal ones.
     let anchor = references.iter().copied().rev().max_by_key(|&reference| {
         let own = batches.series(reference, None);

@@ -17,11 +17,11 @@ pub(crate) mod slice;
 pub use batch::PASSES as BATCH_PASSES;
 pub use decide::{Unseated, judge, judge_seated};
 pub use judgement::{
-    Batch, Candidate, Group, GroupJudgement, Horizon, Judgement, Left, Rules, Screened,
-    ScreenedPass, Why,
+    Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
+    Screened, ScreenedPass,
 };
 pub use levels::Levels;
-pub use slice::{Slice, SliceKey, Spent};
+pub use slice::{SessionTime, Slice, SliceKey};
 
 #[cfg(test)]
 #[path = "../../tests/lockstep/simulated.rs"]

@@ -56,8 +56,8 @@ pub(super) fn screen(passes: &[Pass<'_>]) -> Vec<Option<Screened>> {
     passes
         .chunk_by(|a, b| a.sitting == b.sitting)
         .flat_map(|sitting| {
-            let times = Values::of(sitting, |slice| Some(clean_seconds(slice)));
-            let foreigns = Values::of(sitting, foreign_bytes);
+            let times = SittingValues::collect(sitting, |slice| Some(clean_seconds(slice)));
+            let foreigns = SittingValues::collect(sitting, foreign_bytes);
             let judge = |(place, pass): (usize, &Pass<'_>)| {
                 let (time, usual) = times.compare(place);
                 let (foreign, usual_foreign) = foreigns.compare(place);
@@ -87,15 +87,15 @@ fn foreign_bytes(slice: &Slice) -> Option<f64> {
 }
 
 /// A value of the slices of a sitting.
-struct Values {
+struct SittingValues {
     /// Of each pass: cells and values.
     passes: Vec<Vec<(usize, f64)>>,
     /// Of each cell: places of passes, ascending, and values.
     cells: BTreeMap<usize, Vec<(usize, f64)>>,
 }
 
-impl Values {
-    fn of(sitting: &[Pass<'_>], value: impl Fn(&Slice) -> Option<f64>) -> Self {
+impl SittingValues {
+    fn collect(sitting: &[Pass<'_>], value: impl Fn(&Slice) -> Option<f64>) -> Self {
         let of_slice = |slice: &Slice| Some((slice.key.cell, value(slice)?));
         let passes: Vec<Vec<(usize, f64)>> = sitting
             .iter()

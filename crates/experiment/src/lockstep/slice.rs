@@ -34,7 +34,7 @@ pub struct Slice {
     pub elapsed: Duration,
     /// What its sessions' time went into; `None` of runs that were kept before
     /// there was lockstep.
-    pub spent: Option<Spent>,
+    pub spent: Option<SessionTime>,
     /// Pages that had to be read.
     pub misses: u64,
     /// Bytes written to the log.
@@ -56,7 +56,7 @@ impl Slice {
 /// their number times the time that passed is waiting: for a CPU, for locks,
 /// for each other. `None` where a database does not time it, as MySQL and MariaDB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spent {
+pub struct SessionTime {
     /// Reading pages.
     pub read: Option<Duration>,
     /// Writing the log, without flushes.
@@ -69,10 +69,10 @@ pub struct Spent {
     pub cpu: Duration,
 }
 
-impl Spent {
+impl SessionTime {
     /// What a database counted, with the time that the client was on a CPU. Requests that
     /// took no time at all were not timed.
-    pub(crate) fn of(counters: &Counters, client_cpu: Duration) -> Self {
+    pub(crate) fn from_counters(counters: &Counters, client_cpu: Duration) -> Self {
         let timed = |time: Duration, requests: u64, part: Duration| {
             (requests == 0 || !time.is_zero()).then_some(part)
         };
@@ -110,10 +110,10 @@ pub(crate) mod tests {
             transactions: 50,
             counted: 22,
             elapsed: Duration::from_millis(75),
-            spent: Some(Spent {
+            spent: Some(SessionTime {
                 read: Some(Duration::from_millis(40)),
                 checkpoint: Duration::from_millis(5),
-                ..Spent::default()
+                ..SessionTime::default()
             }),
             misses: 300,
             log_bytes: ByteCount::kib(90),
@@ -138,7 +138,7 @@ pub(crate) mod tests {
             ..untimed
         };
         let parts = |counters: &Counters| {
-            let spent = Spent::of(counters, ms(1));
+            let spent = SessionTime::from_counters(counters, ms(1));
             [spent.read, spent.log_write, spent.log_sync]
         };
         assert_eq!(parts(&timed), [3, 2, 4].map(|time| Some(ms(time))));

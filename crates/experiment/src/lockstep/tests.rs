@@ -5,8 +5,8 @@ use std::time::Duration;
 use octavo_units::{ByteCount, Seed};
 
 use super::{
-    Candidate, Group, Horizon, Judgement, Rules, Screened, Slice, SliceKey, Spent, Unseated, Why,
-    judge, judge_seated,
+    Candidate, DepartureReason, Group, Horizon, Judgement, Rules, Screened, SessionTime, Slice,
+    SliceKey, Unseated, judge, judge_seated,
     simulated::{Conditions, Machine, QUIET, SLICE},
     slice::tests::slice as some_slice,
 };
@@ -19,7 +19,7 @@ fn slice(sitting: u32, pass: u32, cell: usize) -> Slice {
     Slice {
         counted: 50,
         elapsed: Duration::from_millis(500),
-        spent: Some(Spent::default()),
+        spent: Some(SessionTime::default()),
         log_bytes: ByteCount::new(50),
         ..some_slice(sitting, pass, cell)
     }
@@ -108,9 +108,9 @@ fn checkpoints_and_missing_cells_make_no_pass_slow() {
         if slice.key.pass == 2 {
             let checkpoint = Duration::from_secs(5);
             slice.elapsed += checkpoint;
-            slice.spent = Some(Spent {
+            slice.spent = Some(SessionTime {
                 checkpoint,
-                ..Spent::default()
+                ..SessionTime::default()
             });
         }
     });
@@ -161,9 +161,9 @@ fn the_time_of_checkpoints_is_spread_over_the_log() {
         if slice.key.cell == 1 && slice.key.pass % 6 == 1 {
             let checkpoint = Duration::from_secs(1);
             slice.elapsed += checkpoint;
-            slice.spent = Some(Spent {
+            slice.spent = Some(SessionTime {
                 checkpoint,
-                ..Spent::default()
+                ..SessionTime::default()
             });
         }
     });
@@ -221,11 +221,11 @@ fn who_left_when_depends_on_no_later_slice() {
     };
     let whole = judge(&rules, &group(5), 5, &slices);
     let left: Vec<_> = whole.groups[0].candidates.iter().map(|c| c.left).collect();
-    assert_eq!(left[1].unwrap().why, Why::Slower);
-    assert_eq!(left[4].unwrap().why, Why::Slower);
+    assert_eq!(left[1].unwrap().why, DepartureReason::Slower);
+    assert_eq!(left[4].unwrap().why, DepartureReason::Slower);
     assert!(left[4].unwrap().measured < left[1].unwrap().measured);
     assert!(left[1].unwrap().measured < HORIZON / 2);
-    assert_eq!(left[2].unwrap().why, Why::Equal);
+    assert_eq!(left[2].unwrap().why, DepartureReason::Equal);
     for passes in [40, 150, 300, 450] {
         let before = judge(&rules, &group(5), 5, &slices[..5 * passes]);
         let until = before.measured;
@@ -259,10 +259,13 @@ fn the_rest_leaves_behind_a_leader() {
     assert_eq!(candidate(&judgement, 1).decision, Some(Decision::Better));
     assert_eq!(candidate(&judgement, 1).left, None);
     let left = candidate(&judgement, 2).left.unwrap();
-    assert_eq!(left.why, Why::Behind { leader: 1 });
+    assert_eq!(left.why, DepartureReason::Behind { leader: 1 });
     assert_eq!(candidate(&judgement, 2).decision, Some(Decision::Better));
     assert_eq!((left.sitting, left.pass), (0, 49));
-    assert_eq!(candidate(&judgement, 3).left.unwrap().why, Why::Equal);
+    assert_eq!(
+        candidate(&judgement, 3).left.unwrap().why,
+        DepartureReason::Equal
+    );
 }
 
 #[test]
@@ -341,19 +344,25 @@ fn cells_without_results_leave() {
     };
     let judgement = without(&[20], &|key| key.cell == 2);
     let left = candidate(&judgement, 2).left.unwrap();
-    assert_eq!((left.why, left.pass), (Why::NoResult, 7));
+    assert_eq!((left.why, left.pass), (DepartureReason::NoResult, 7));
     assert_eq!(candidate(&judgement, 2).ratio, None);
     let judgement = without(&[3, 3, 3], &|key| key.cell == 2);
     let left = candidate(&judgement, 2).left.unwrap();
-    assert_eq!((left.why, left.sitting), (Why::NoResult, 2));
+    assert_eq!((left.why, left.sitting), (DepartureReason::NoResult, 2));
     let judgement = without(&[20], &|key| key.cell == 0);
-    assert_eq!(candidate(&judgement, 0).left.unwrap().why, Why::NoResult);
+    assert_eq!(
+        candidate(&judgement, 0).left.unwrap().why,
+        DepartureReason::NoResult
+    );
     assert!(judgement.groups[0].finished);
     // What left under a shorter horizon is looked at again.
     let judgement = without(&[40, 9, 9], &|key| {
         key.cell == 2 && (key.sitting > 0 || key.pass > 30)
     });
-    assert_eq!(candidate(&judgement, 2).left.unwrap().why, Why::Equal);
+    assert_eq!(
+        candidate(&judgement, 2).left.unwrap().why,
+        DepartureReason::Equal
+    );
     // What was not tried in a sitting is not missing there, and comes later.
     let mut slices = slices(&[20, 20], 3, |slice| take(slice, 1.0));
     slices.retain(|slice| slice.key.cell < 2 || slice.key.sitting > 0);
@@ -438,7 +447,7 @@ fn sittings_of_one_pass_have_a_batch_each() {
     let judgement = judge(&rules(12), &group(2), 2, &slices);
     assert_eq!(candidate(&judgement, 0).batches.len(), 12);
     let left = candidate(&judgement, 1).left.unwrap();
-    assert_eq!((left.why, left.sitting), (Why::Equal, 4));
+    assert_eq!((left.why, left.sitting), (DepartureReason::Equal, 4));
     assert_eq!(candidate(&judgement, 1).ratio.unwrap().batches, 5);
 }
 
@@ -449,9 +458,9 @@ fn damaged_slices_are_no_reason_to_panic() {
         1 => slice.elapsed = Duration::MAX,
         2 => slice.counted = 0,
         3 => {
-            slice.spent = Some(Spent {
+            slice.spent = Some(SessionTime {
                 checkpoint: Duration::MAX,
-                ..Spent::default()
+                ..SessionTime::default()
             });
             slice.log_bytes = ByteCount::new(u64::MAX);
             slice.foreign_bytes = Some(ByteCount::new(u64::MAX));
@@ -514,7 +523,10 @@ fn equal_cells_are_found_equal_and_rarely_told_apart() {
     let wrong = |c: &Candidate| matches!(c.decision, Some(Decision::Better | Decision::Worse));
     let wrong = with(&found, |group| group.iter().any(wrong));
     assert!(wrong <= 8, "{wrong} of 60");
-    let equal = |c: &Candidate| c.left.is_some_and(|left| left.why == Why::Equal);
+    let equal = |c: &Candidate| {
+        c.left
+            .is_some_and(|left| left.why == DepartureReason::Equal)
+    };
     let equal = with(&found, |group| group[1..].iter().all(equal));
     assert!(equal >= 45, "{equal} of 60");
 }
@@ -635,9 +647,9 @@ fn passes_that_are_left_out_have_their_part_of_the_checkpoints() {
             };
             if slice.key.pass % 8 == 3 && slice.key.cell == 1 {
                 slice.elapsed += own;
-                slice.spent = Some(Spent {
+                slice.spent = Some(SessionTime {
                     checkpoint: own,
-                    ..Spent::default()
+                    ..SessionTime::default()
                 });
             }
             let foreign = if slice.key.pass % left_out == 3 {

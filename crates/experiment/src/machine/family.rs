@@ -9,7 +9,7 @@ use super::source::{sum, text};
 
 /// What a process and its descendants have used since they began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Use {
+pub(super) struct ProcessUse {
     /// Clock ticks of this process alone.
     pub(super) process_ticks: u64,
     /// Clock ticks of all of them, those that have ended included.
@@ -20,9 +20,9 @@ pub(super) struct Use {
 }
 
 /// Of this process, from the `proc` of a directory.
-pub(super) fn of(root: &Path) -> Option<Use> {
+pub(super) fn process_use(root: &Path) -> Option<ProcessUse> {
     let (process_ticks, family_ticks) = ticks(&text(root, "proc/self/stat")?)?;
-    let mut all = Use {
+    let mut all = ProcessUse {
         process_ticks,
         family_ticks,
         io_bytes: io_bytes(root, "self"),
@@ -91,7 +91,7 @@ mod tests {
             fs::write(path, text).unwrap();
         };
         let stat = |times: &str| format!("1 (a) b (c)) S 1 1 1 0 -1 4194304 90 0 0 0 {times} 20 0");
-        assert_eq!(of(root.path()), None);
+        assert_eq!(process_use(root.path()), None);
         write("proc/self/stat", &stat("10 5 100 1"));
         write("proc/self/io", "rchar: 9\nread_bytes: 10\nwrite_bytes: 5\n");
         write("proc/self/task/1/children", "");
@@ -101,7 +101,7 @@ mod tests {
         write("proc/7/task/7/children", "9");
         write("proc/9/stat", &stat("10000 0 20000 0"));
         // 8 has ended since the list was read.
-        let used = of(root.path()).unwrap();
+        let used = process_use(root.path()).unwrap();
         assert_eq!(used.process_ticks, 15);
         assert_eq!(used.family_ticks, 116 + 1000 + 30_000);
         assert_eq!(used.io_bytes, Some(115));

@@ -26,8 +26,8 @@ pub use disturbances::{
     Cause, Disturbance, IO_PRESSURE_TOLERATED, MEMORY_PRESSURE_TOLERATED, OTHERS_TOLERATED,
     STEAL_TOLERATED, SWAPPED_TOLERATED, THROTTLED_TOLERATED, disturbances,
 };
-pub use powercap::{Covers, EnergyUse};
-pub(crate) use powercap::{EnergyMeter, Metered};
+pub(crate) use powercap::{EnergyMeter, EnergyTotal};
+pub use powercap::{EnergyScope, EnergyUse};
 use source::{Fact, kib, text};
 pub use usage::{MachineUse, MachineWatch, Reading};
 

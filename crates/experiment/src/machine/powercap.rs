@@ -24,7 +24,7 @@ const CLASS: &str = "sys/class/powercap";
 /// Of what an energy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Covers {
+pub enum EnergyScope {
     /// The whole machine with its storage: calculated from watts of a catalog.
     Machine,
     /// The whole machine but its storage, of which no watts are known: calculated.
@@ -36,7 +36,7 @@ pub enum Covers {
     Packages,
 }
 
-impl Covers {
+impl EnergyScope {
     /// Whether the machine counted it, rather than that it was calculated.
     pub fn is_counted(self) -> bool {
         matches!(self, Self::PackagesAndMemory | Self::Packages)
@@ -48,7 +48,7 @@ impl Covers {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyUse {
     /// Of what it is.
-    pub covers: Covers,
+    pub covers: EnergyScope,
     /// Joules in all.
     pub joules: f64,
     /// Seconds.
@@ -92,8 +92,8 @@ impl From<MachineEnergy> for EnergyUse {
     fn from(energy: MachineEnergy) -> Self {
         Self {
             covers: match energy.device_joules {
-                Some(_) => Covers::Machine,
-                None => Covers::MachineWithoutStorage,
+                Some(_) => EnergyScope::Machine,
+                None => EnergyScope::MachineWithoutStorage,
             },
             joules: energy.joules,
             elapsed_s: energy.elapsed_s,
@@ -108,15 +108,15 @@ impl From<MachineEnergy> for EnergyUse {
 
 /// What a domain is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum DomainKind {
     Package,
     Memory,
     Platform,
 }
 
-impl Part {
+impl DomainKind {
     /// By the directory's name after `intel-rapl:` and the domain's own name.
-    fn of(place: &str, name: &str) -> Option<Self> {
+    fn from_names(place: &str, name: &str) -> Option<Self> {
         let is_within = place.contains(':');
         match name {
             "dram" => Some(Self::Memory),
@@ -131,7 +131,7 @@ impl Part {
 /// A counter of microjoules.
 #[derive(Clone, Debug)]
 struct Domain {
-    part: Part,
+    part: DomainKind,
     name: String,
     counter: PathBuf,
     /// It begins again at 0 after this.
@@ -152,7 +152,7 @@ fn domains(root: &Path) -> Vec<Domain> {
         let directory = format!("{CLASS}/intel-rapl:{place}");
         let name = text(root, &format!("{directory}/name"))?;
         Some(Domain {
-            part: Part::of(&place, &name)?,
+            part: DomainKind::from_names(&place, &name)?,
             name,
             counter: root.join(&directory).join("energy_uj"),
             range_uj: text(root, &format!("{directory}/max_energy_range_uj"))
@@ -183,7 +183,10 @@ impl Domain {
 /// Whether the machine counts its energy, for the facts about it.
 pub(super) fn fact(root: &Path) -> String {
     let domains = domains(root);
-    let Some(package) = domains.iter().find(|domain| domain.part == Part::Package) else {
+    let Some(package) = domains
+        .iter()
+        .find(|domain| domain.part == DomainKind::Package)
+    else {
         return "not reported by this machine".into();
     };
     match package.read() {
@@ -207,12 +210,12 @@ pub(super) fn fact(root: &Path) -> String {
 pub(crate) struct EnergyMeter {
     domains: Vec<Domain>,
     last: Option<(Instant, Vec<u64>)>,
-    metered: Metered,
+    metered: EnergyTotal,
 }
 
 /// What a meter has added up so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Metered {
+pub(crate) struct EnergyTotal {
     elapsed: Duration,
     packages_uj: u64,
     memory_uj: Option<u64>,
@@ -230,7 +233,8 @@ impl EnergyMeter {
     /// From the `sys` of a directory.
     fn below(root: &Path) -> Self {
         let mut domains = domains(root);
-        let is_counted = |domain: &Domain| domain.part == Part::Package && domain.read().is_ok();
+        let is_counted =
+            |domain: &Domain| domain.part == DomainKind::Package && domain.read().is_ok();
         if !domains.iter().any(is_counted) {
             domains.clear();
         }
@@ -259,10 +263,10 @@ impl EnergyMeter {
                     continue;
                 };
                 match domain.part {
-                    Part::Package => self.metered.packages_uj += counted,
-                    Part::Memory => *self.metered.memory_uj.get_or_insert(0) += counted,
+                    DomainKind::Package => self.metered.packages_uj += counted,
+                    DomainKind::Memory => *self.metered.memory_uj.get_or_insert(0) += counted,
                     // Of several packages one has the platform's counter.
-                    Part::Platform => platform_uj = platform_uj.max(Some(counted)),
+                    DomainKind::Platform => platform_uj = platform_uj.max(Some(counted)),
                 }
             }
             if let Some(counted) = platform_uj {
@@ -272,7 +276,7 @@ impl EnergyMeter {
     }
 
     /// All that was added so far; `None` where nothing is counted.
-    pub(crate) fn so_far(&self) -> Option<Metered> {
+    pub(crate) fn so_far(&self) -> Option<EnergyTotal> {
         (!self.domains.is_empty()).then_some(self.metered)
     }
 
@@ -286,7 +290,7 @@ impl EnergyMeter {
     }
 }
 
-impl Metered {
+impl EnergyTotal {
     /// What was added since; `None` where a counter failed, or the packages did not move, as
     /// where a hypervisor makes them up.
     pub(crate) fn since(&self, earlier: &Self) -> Option<EnergyUse> {
@@ -301,8 +305,8 @@ impl Metered {
         let memory_joules = grown(self.memory_uj, earlier.memory_uj);
         Some(EnergyUse {
             covers: match memory_joules {
-                Some(_) => Covers::PackagesAndMemory,
-                None => Covers::Packages,
+                Some(_) => EnergyScope::PackagesAndMemory,
+                None => EnergyScope::Packages,
             },
             joules: joules(packages_uj) + memory_joules.unwrap_or(0.0),
             elapsed_s: self.elapsed.saturating_sub(earlier.elapsed).as_secs_f64(),
@@ -378,7 +382,7 @@ mod tests {
         tree.count("intel-rapl-mmio:0", 4_000_000);
         meter.add();
         let used = meter.so_far().unwrap().since(&before).unwrap();
-        assert_eq!(used.covers, Covers::PackagesAndMemory);
+        assert_eq!(used.covers, EnergyScope::PackagesAndMemory);
         assert!((used.joules - (3.0 + 5.0 + 0.75)).abs() < 1e-9, "{used:?}");
         assert!((used.memory_joules.unwrap() - 0.75).abs() < 1e-9);
         assert!((used.platform_joules.unwrap() - 20.0).abs() < 1e-9);
@@ -396,8 +400,12 @@ mod tests {
             tree.count("intel-rapl:0", slice * 12_000_000 + 12_000_000);
             meter.add();
         }
-        let used = meter.so_far().unwrap().since(&Metered::default()).unwrap();
-        assert_eq!(used.covers, Covers::Packages);
+        let used = meter
+            .so_far()
+            .unwrap()
+            .since(&EnergyTotal::default())
+            .unwrap();
+        assert_eq!(used.covers, EnergyScope::Packages);
         assert!((used.joules - 6.0).abs() < 1e-9, "{used:?}");
         assert_eq!((used.memory_joules, used.platform_joules), (None, None));
     }
@@ -415,7 +423,7 @@ mod tests {
         let mut meter = EnergyMeter::below(tree.0.path());
         meter.start();
         meter.add();
-        assert_eq!(meter.so_far().unwrap().since(&Metered::default()), None);
+        assert_eq!(meter.so_far().unwrap().since(&EnergyTotal::default()), None);
     }
 
     #[test]
@@ -426,7 +434,7 @@ mod tests {
         tree.count("intel-rapl:0", 4_000_000);
         fs::remove_file(tree.directory("intel-rapl:0:1").join("energy_uj")).unwrap();
         meter.add();
-        assert_eq!(meter.so_far().unwrap().since(&Metered::default()), None);
+        assert_eq!(meter.so_far().unwrap().since(&EnergyTotal::default()), None);
     }
 
     #[test]
@@ -458,7 +466,7 @@ mod tests {
     #[test]
     fn stored_energy_comes_back() {
         let used = EnergyUse {
-            covers: Covers::PackagesAndMemory,
+            covers: EnergyScope::PackagesAndMemory,
             joules: 12.5,
             elapsed_s: 2.0,
             idle_joules: None,
@@ -475,7 +483,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<EnergyUse>(&text).unwrap(), used);
         assert_eq!(
             used.plus(EnergyUse {
-                covers: Covers::Packages,
+                covers: EnergyScope::Packages,
                 ..used
             }),
             None

@@ -139,7 +139,7 @@ impl Reading {
     /// From the `proc` of a directory and a control group with a CPU limit.
     fn below(root: &Path, group: Option<&Path>, at: Instant) -> Option<Self> {
         let pressure = |of: &str| pressure(&text(root, &format!("proc/pressure/{of}"))?);
-        let own = family::of(root)?;
+        let own = family::process_use(root)?;
         Some(Self {
             at,
             ticks: Ticks::parse(&text(root, "proc/stat")?, own.family_ticks)?,

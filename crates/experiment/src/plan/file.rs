@@ -6,7 +6,7 @@
 //!
 //! The keys that are the same for all databases and workloads are the fields
 //! of the structs in `keys`. The options of databases and the parameters of
-//! workloads, which [`Known`] has, are taken out of their sections before these
+//! workloads, which [`Registries`] has, are taken out of their sections before these
 //! are read.
 
 mod build;
@@ -30,7 +30,7 @@ use octavo_storage::text;
 use toml::de::DeTable;
 
 pub use keys::FORMAT;
-pub use known::Known;
+pub use known::Registries;
 pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 
@@ -38,7 +38,7 @@ use super::{Plan, SliceLength, Storage, storage::DEVICES};
 use crate::{cpus, directory::DATA, prices::Prices};
 use keys::Places;
 use price_keys::PriceKeys;
-use refusal::{Refusal, Source};
+use refusal::{Source, SpanError};
 use section::Sections;
 
 /// A plan that was read from a file, with what the file says of how far to
@@ -67,7 +67,7 @@ impl PlanFile {
     ///
     /// # Errors
     /// When the file cannot be read, or as [`Self::parse`].
-    pub fn read(path: &Path, known: &Known) -> Result<Self, PlanFileError> {
+    pub fn read(path: &Path, known: &Registries) -> Result<Self, PlanFileError> {
         let text = text::read(path, text::WRITTEN_MAX)?;
         Self::parse(&path.display().to_string(), &text, known)
     }
@@ -78,7 +78,7 @@ impl PlanFile {
     /// # Errors
     /// At the first place whose key, value or combination with others is not
     /// possible.
-    pub fn parse(name: &str, text: &str, known: &Known) -> Result<Self, PlanFileError> {
+    pub fn parse(name: &str, text: &str, known: &Registries) -> Result<Self, PlanFileError> {
         let source = Source {
             name: name.to_owned(),
             // Editors of old put this before UTF-8; TOML has no place for it.
@@ -90,9 +90,9 @@ impl PlanFile {
         }
     }
 
-    fn from_source(source: &Source, known: &Known) -> Result<Self, Refusal> {
+    fn from_source(source: &Source, known: &Registries) -> Result<Self, SpanError> {
         let document = DeTable::parse(&source.text)
-            .map_err(|error| Refusal::of(&error, "a plan", &[]))?
+            .map_err(|error| SpanError::from_toml(&error, "a plan", &[]))?
             .into_inner();
         let places = section::places(&document);
         section::check_format(&document)?;
@@ -134,7 +134,7 @@ impl PlanFile {
         for (storage, place) in self.plan.storages.iter().zip(&self.storages) {
             let path = without_links(&storage.path(directory));
             if seen.contains(&path) {
-                return Err(self.source.locate(Refusal::new(
+                return Err(self.source.locate(SpanError::new(
                     place,
                     format!("storage '{storage}' is named already: name each once"),
                 )));
@@ -146,7 +146,7 @@ impl PlanFile {
             if let Some(wanted) = wanted
                 && let Err(error) = cpus::check(wanted)
             {
-                return Err(self.source.locate(Refusal::new(place, error.to_string())));
+                return Err(self.source.locate(SpanError::new(place, error.to_string())));
             }
         }
         Ok(())
@@ -167,7 +167,7 @@ impl PlanFile {
             if let Storage::Directory(_) = storage
                 && let Some(made) = made.iter().find(|made| path.starts_with(made))
             {
-                return Err(self.source.locate(Refusal::new(
+                return Err(self.source.locate(SpanError::new(
                     place,
                     format!(
                         "storage '{storage}' is in {}, where Octavo makes and deletes files: \
@@ -190,7 +190,7 @@ impl PlanFile {
     /// its first line.
     pub fn refuse(&self, key: &str, reason: impl Into<String>) -> PlanFileError {
         let place = self.places.get(key).cloned().unwrap_or(0..0);
-        self.source.locate(Refusal::new(&place, reason))
+        self.source.locate(SpanError::new(&place, reason))
     }
 
     /// Whether the file has a key.

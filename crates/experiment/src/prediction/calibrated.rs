@@ -68,11 +68,15 @@ impl Calibrated {
     /// # Errors
     /// See [`CalibratedError`].
     pub fn by(path: &Path, plan: &Plan) -> Result<Self, CalibratedError> {
-        Self::of(&Store::open(path)?, plan, &path.display().to_string())
+        Self::from_store(&Store::open(path)?, plan, &path.display().to_string())
     }
 
     /// Likewise of a store that is open, which is called `from` in words.
-    pub(crate) fn of(store: &Store, plan: &Plan, from: &str) -> Result<Self, CalibratedError> {
+    pub(crate) fn from_store(
+        store: &Store,
+        plan: &Plan,
+        from: &str,
+    ) -> Result<Self, CalibratedError> {
         let lacks = |what: &str| CalibratedError::Lacks(what.to_owned());
         let measured = store.plan()?.ok_or_else(|| lacks("plan"))?;
         if store.source()? != Some(Source::Measured) {
@@ -172,7 +176,7 @@ struct MeasuredCell {
     cell: Cell,
     workload: Box<dyn Workload>,
     /// Its slices, at least one.
-    each: Vec<Each>,
+    each: Vec<SliceCosts>,
     counters: Counters,
     warm_up_misses: u64,
     sittings: u64,
@@ -211,7 +215,7 @@ impl MeasuredCell {
         let each = slices
             .iter()
             .filter(|slice| is_chosen(slice.key.cell))
-            .filter_map(|slice| Each::of(slice, chosen.page_size));
+            .filter_map(|slice| SliceCosts::from_slice(slice, chosen.page_size));
         let mut all = Self {
             cell: chosen.clone(),
             each: each.collect(),
@@ -276,7 +280,7 @@ fn beyond_user([user, system]: [f64; 2]) -> f64 {
 }
 
 /// What a slice of transactions took.
-struct Each {
+struct SliceCosts {
     elapsed_ns: f64,
     /// Beyond the waits that the database times, if one client executed them.
     other_ns: f64,
@@ -286,8 +290,8 @@ struct Each {
     transactions: f64,
 }
 
-impl Each {
-    fn of(slice: &Slice, size: PageSize) -> Option<Self> {
+impl SliceCosts {
+    fn from_slice(slice: &Slice, size: PageSize) -> Option<Self> {
         let spent = slice.spent?;
         let waits = [spent.read, spent.log_write, spent.log_sync];
         let waited = waits.into_iter().flatten().sum::<Duration>() + spent.checkpoint;
@@ -304,14 +308,14 @@ impl Each {
 }
 
 /// The median over slices of what a transaction took.
-fn median(all: &[Each], of: impl Fn(&Each) -> f64) -> f64 {
+fn median(all: &[SliceCosts], of: impl Fn(&SliceCosts) -> f64) -> f64 {
     let mut values: Vec<f64> = all.iter().map(|one| of(one) / one.transactions).collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
 /// The mean over all of what a transaction took.
-fn mean(all: &[Each], of: impl Fn(&Each) -> f64) -> f64 {
+fn mean(all: &[SliceCosts], of: impl Fn(&SliceCosts) -> f64) -> f64 {
     let transactions: f64 = all.iter().map(|one| one.transactions).sum();
     all.iter().map(of).sum::<f64>() / transactions
 }

@@ -31,7 +31,7 @@ impl Cpu {
     /// Of the catalog of earlier measurements of a database that is modeled, or of the one in
     /// its place.
     pub fn of_catalog(database: &ModeledKind, workload: WorkloadName) -> Self {
-        let (known, stand_in) = database.processor.of(workload.family().data.name);
+        let (known, stand_in) = database.processor.of_family(workload.family().data.name);
         let whose = match stand_in {
             None => ": --calibrated-by takes yours".to_owned(),
             Some(other) => format!(", of {}, in its place", other.database.title),
@@ -43,7 +43,7 @@ impl Cpu {
             known.title,
             Self::CATALOG_PROCESSORS,
         );
-        Self::of(known.cost, 1.0, source)
+        Self::from_cost(known.cost, 1.0, source)
     }
 
     /// Of transactions of a workload that were measured. A byte takes as much longer than on
@@ -54,7 +54,7 @@ impl Cpu {
         workload: WorkloadName,
         source: String,
     ) -> Self {
-        let slower = match database.processor.of(workload.family().data.name) {
+        let slower = match database.processor.of_family(workload.family().data.name) {
             (known, None) if known.workload == workload.name() => {
                 cost.other_ns / known.cost.other_ns
             }
@@ -64,11 +64,11 @@ impl Cpu {
         let slower = slower.clamp(*SLOWER.start(), *SLOWER.end());
         Self {
             is_measured: true,
-            ..Self::of(cost, slower, source)
+            ..Self::from_cost(cost, slower, source)
         }
     }
 
-    fn of(cost: TransactionCost, slower: f64, source: String) -> Self {
+    fn from_cost(cost: TransactionCost, slower: f64, source: String) -> Self {
         let (log_byte_ns, read_byte_ns) = (LOG_BYTE_NS * slower, READ_BYTE_NS * slower);
         let moved_ns = log_byte_ns * cost.log_bytes + read_byte_ns * cost.read_bytes;
         Self {
@@ -124,7 +124,7 @@ mod tests {
         let registry = Registry::standard();
         let [postgres, oracle] =
             ["postgres", "oracle-like"].map(|name| registry.find(name).unwrap());
-        let (known, _) = postgres.processor.of("tpcc");
+        let (known, _) = postgres.processor.of_family("tpcc");
         let slow = TransactionCost {
             other_ns: 1.5 * known.cost.other_ns,
             ..known.cost

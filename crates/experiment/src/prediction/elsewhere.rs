@@ -15,7 +15,7 @@ const TOPIC: &str = "elsewhere";
 
 /// What another disk would change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Elsewhere {
+pub struct OtherDisk {
     /// That it is predicted, whatever else was measured.
     pub source: Source,
     /// The disk's name in the catalog.
@@ -53,7 +53,7 @@ pub enum PagesElsewhere {
     },
 }
 
-impl Elsewhere {
+impl OtherDisk {
     /// The disks that are asked: a fast drive, a volume in the cloud, and a disk that
     /// rotates.
     pub(crate) const DEVICES: [&str; 3] = ["nvme-tlc", "gp3-3000", "st373455ss"];
@@ -130,14 +130,14 @@ mod tests {
                 page_sizes: vec![PageSize::kib(2), PageSize::kib(8)],
             },
         ] {
-            let one = Elsewhere {
+            let one = OtherDisk {
                 source: Source::Predicted,
                 device: "gp3-3000".into(),
                 memory: ByteCount::mib(32),
                 pages,
                 over_here: interval(0.25, 0.5, 0.75),
             };
-            assert_eq!(Elsewhere::from_fact(one.fact().unwrap()), Some(one));
+            assert_eq!(OtherDisk::from_fact(one.fact().unwrap()), Some(one));
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
     fn damaged_and_earlier_ones_are_none() {
         let sound = r#"{"source":"predicted","device":"a","memory":1024,"pages":"keep",
             "over_here":{"estimate":1.0,"low":0.5,"high":2.0,"batches":9}}"#;
-        let kept = |words: &str| Elsewhere::from_fact(("a".to_owned(), words.to_owned()));
+        let kept = |words: &str| OtherDisk::from_fact(("a".to_owned(), words.to_owned()));
         assert!(kept(sound).is_some());
         for (part, damage) in [
             (r#""low":0.5"#, r#""low":1.5"#),

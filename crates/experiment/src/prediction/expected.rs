@@ -124,7 +124,7 @@ pub(crate) fn expect(
             found.push(predicted.map_err(|reason| missing = Some(reason)).ok());
         }
         // Beside a reference that is not modeled nothing is expected.
-        let reference = &cells[group.cells[group.reference]];
+        let reference = &cells[group.reference_cell()];
         if let Ok(kind) = reference.database.modeled() {
             let expected = judged(&found, group.reference, kind.worth_measuring);
             for (number, expected) in group.cells.iter().zip(expected) {

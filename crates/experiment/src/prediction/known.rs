@@ -10,7 +10,7 @@ use crate::{
 
 /// How well is known what a cell is predicted from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct InputAccuracy {
     processor: Uncertainty,
     reads: Uncertainty,
     writes: Uncertainty,
@@ -41,7 +41,7 @@ const ENTRY: f64 = 0.1;
 
 impl Prediction {
     /// How well is known what a cell is predicted from.
-    pub(crate) fn known(&self, cell: &Cell) -> Known {
+    pub(crate) fn known(&self, cell: &Cell) -> InputAccuracy {
         let is_default = cell.page_size == cell.database.default_page_size;
         // What was made right at the default page size has no error of its own there.
         let own = |is_fitted: bool, own: f64| if is_fitted && is_default { 0.0 } else { own };
@@ -65,7 +65,7 @@ impl Prediction {
                 (entry, entry)
             }
         };
-        Known {
+        InputAccuracy {
             processor: Uncertainty {
                 shared: match is_measured {
                     true => PROCESSOR_MEASURED,
@@ -79,7 +79,7 @@ impl Prediction {
     }
 }
 
-impl Known {
+impl InputAccuracy {
     /// With how far a cell's time follows each.
     pub(crate) fn inputs(&self, follows: &Sensitivity) -> Vec<Input> {
         let input = |name, follows, uncertainty| Input {

@@ -20,11 +20,11 @@ use octavo_units::{ByteCount, Seed};
 
 pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
-pub use elsewhere::{Elsewhere, PagesElsewhere};
+pub use elsewhere::{OtherDisk, PagesElsewhere};
 pub use expected::Expected;
 pub(crate) use expected::expect;
 pub use fit::FitError;
-pub(crate) use known::Known;
+pub(crate) use known::InputAccuracy;
 
 /// Passes of a prediction, unless said otherwise. Chosen: seconds.
 pub const PREDICTED_PASSES: u32 = 40;

@@ -38,7 +38,7 @@ impl Estimate {
     /// they count as (1 - r) / (1 + r) as many.
     ///
     /// `unseen` is the standard deviation of the mean by what batches do not differ in.
-    pub(crate) fn of(values: &[f64], influences: &[f64], unseen: f64) -> Option<Self> {
+    pub(crate) fn from_batches(values: &[f64], influences: &[f64], unseen: f64) -> Option<Self> {
         let count = values.len();
         if count < 2 {
             return None;
@@ -113,7 +113,7 @@ pub(crate) struct BatchMean {
     pub(crate) center: f64,
     /// The values.
     pub(crate) values: ByBatch,
-    /// What each batch adds to the mean times their number: see [`Estimate::of`].
+    /// What each batch adds to the mean times their number: see [`Estimate::from_batches`].
     pub(crate) influences: ByBatch,
     /// What batches do not differ in, by cell: by how much the mean goes up when that is by
     /// a standard deviation more.
@@ -129,7 +129,7 @@ fn deviations(values: &ByBatch) -> impl Iterator<Item = ((u32, u32), f64)> {
 
 /// The correlation of one value with the next, without what it shows of independent values
 /// in the mean (-1/n), and by how much it makes the standard error larger: see
-/// [`Estimate::of`].
+/// [`Estimate::from_batches`].
 fn autocorrelation(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let correlation = (lag_1(values) + 1.0 / n).clamp(-0.95, 0.95);
@@ -162,14 +162,14 @@ mod tests {
     fn the_interval_is_the_widened_textbook_one() {
         // Mean 0.1, deviation 0.1, t(0.975, 2) = 4.302653.
         let logs = [0.1, 0.0, 0.2];
-        let estimate = Estimate::of(&logs, &logs, 0.0).unwrap();
+        let estimate = Estimate::from_batches(&logs, &logs, 0.0).unwrap();
         let half = 1.1 * 4.302_653 * 0.1 / 3f64.sqrt();
         assert!((estimate.half_width(0.05) - half).abs() < 1e-6);
         let interval = estimate.interval(0.05);
         assert!((interval.low.ln() - (0.1 - half)).abs() < 1e-6);
         assert_eq!(interval.batches, 3);
-        assert_eq!(Estimate::of(&[0.1], &[0.1], 0.0), None);
-        let unseen = Estimate::of(&logs, &logs, 0.1).unwrap();
+        assert_eq!(Estimate::from_batches(&[0.1], &[0.1], 0.0), None);
+        let unseen = Estimate::from_batches(&logs, &logs, 0.1).unwrap();
         let half = 1.1 * 4.302_653 * (0.01_f64 / 3.0 + 0.01).sqrt();
         assert!((unseen.half_width(0.05) - half).abs() < 1e-6);
     }
@@ -189,7 +189,9 @@ mod tests {
         };
         let half = |run: usize| {
             let logs = series(run);
-            Estimate::of(&logs, &logs, 0.0).unwrap().half_width(0.05)
+            Estimate::from_batches(&logs, &logs, 0.0)
+                .unwrap()
+                .half_width(0.05)
         };
         // Runs of eight: r is about 0.75, so 7 times the variance.
         assert!(half(8) > 2.0 * half(1), "{} {}", half(8), half(1));
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn the_sum_of_one_mean_is_that_mean() {
         let logs = [0.1, 0.0, 0.2, 0.15, 0.07];
-        let plain = Estimate::of(&logs, &logs, 0.0).unwrap();
+        let plain = Estimate::from_batches(&logs, &logs, 0.0).unwrap();
         let sum = Estimate::sum(&[(1.0, &batch_mean(0, &logs))]).unwrap();
         assert!((sum.mean - plain.mean).abs() < 1e-12);
         assert!((sum.half_width(0.05) - plain.half_width(0.05)).abs() < 1e-12);
@@ -233,7 +235,7 @@ mod tests {
             .zip(other)
             .map(|(one, other)| other - one)
             .collect();
-        let paired = Estimate::of(&pairs, &pairs, 0.0).unwrap();
+        let paired = Estimate::from_batches(&pairs, &pairs, 0.0).unwrap();
         let means = [batch_mean(0, &one), batch_mean(0, &other)];
         let sum = Estimate::sum(&[(-1.0, &means[0]), (1.0, &means[1])]).unwrap();
         assert!((sum.mean - paired.mean).abs() < 1e-12);
@@ -250,8 +252,8 @@ mod tests {
     fn what_the_values_were_computed_with_widens() {
         let logs = [0.1, 0.0, 0.2, 0.1];
         let influences = [0.3, -0.1, 0.0, 0.2];
-        let plain = Estimate::of(&logs, &logs, 0.0).unwrap();
-        let wider = Estimate::of(&logs, &influences, 0.0).unwrap();
+        let plain = Estimate::from_batches(&logs, &logs, 0.0).unwrap();
+        let wider = Estimate::from_batches(&logs, &influences, 0.0).unwrap();
         assert_eq!(plain.mean, wider.mean);
         assert!(wider.half_width(0.05) > 2.0 * plain.half_width(0.05));
     }

@@ -9,7 +9,7 @@ use super::walk::{Walk, upper_tail};
 
 /// The error of all looks up to the horizon, and how much of it is spent.
 #[derive(Clone)]
-pub struct Spending {
+pub struct AlphaSpending {
     error: f64,
     spent: f64,
     walk: Walk,
@@ -17,7 +17,7 @@ pub struct Spending {
     level: Option<f64>,
 }
 
-impl Spending {
+impl AlphaSpending {
     /// Before the first look, with the two-sided error of all looks together,
     /// such as 0.05.
     ///
@@ -80,7 +80,7 @@ mod tests {
 
     /// The normal critical values of equal looks at a two-sided 5%.
     fn critical_values(looks: u32) -> Vec<f64> {
-        let mut spending = Spending::new(0.05);
+        let mut spending = AlphaSpending::new(0.05);
         (1..=looks)
             .map(|look| {
                 let share = f64::from(look) / f64::from(looks);
@@ -121,10 +121,10 @@ mod tests {
 
     #[test]
     fn a_look_with_nothing_new_costs_nothing() {
-        let mut spending = Spending::new(0.05);
+        let mut spending = AlphaSpending::new(0.05);
         let first = spending.look(5.0, 0.5);
         assert_eq!(spending.look(5.0, 0.6), first);
-        let mut other = Spending::new(0.05);
+        let mut other = AlphaSpending::new(0.05);
         other.look(5.0, 0.5);
         assert_eq!(spending.look(9.0, 1.0), other.look(9.0, 1.0));
         // Beyond the horizon the last level stands.

@@ -44,7 +44,7 @@ pub struct Peak {
 
 /// A figure and where it lies in 95% of repetitions, as far as steps scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Between {
+pub struct FitEstimate {
     /// The figure.
     pub estimate: f64,
     /// The lower end.
@@ -59,11 +59,11 @@ pub struct Fitted {
     /// The law that fits best.
     pub law: Scalability,
     /// See [`Scalability::rate`].
-    pub rate: Between,
+    pub rate: FitEstimate,
     /// See [`Scalability::contention`].
-    pub contention: Between,
+    pub contention: FitEstimate,
     /// See [`Scalability::coherence`].
-    pub coherence: Between,
+    pub coherence: FitEstimate,
     /// Clients at which throughput is highest.
     pub peak: Peak,
     /// The root mean square of how far steps are from the law, as a share of it.
@@ -128,7 +128,7 @@ impl Scalability {
             let mut values: Vec<f64> = repeated.iter().map(of).collect();
             values.sort_by(f64::total_cmp);
             let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-            Between {
+            FitEstimate {
                 estimate,
                 low: at(0.025).min(estimate),
                 high: at(0.975).max(estimate),

@@ -67,7 +67,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// What it was wanted for.
-        wanted: Wanted,
+        wanted: StoreAccess,
     },
     /// The store is of a version that is not read.
     #[error(
@@ -90,7 +90,7 @@ pub enum StoreError {
         /// What is wrong.
         what: String,
         /// What it was wanted for.
-        wanted: Wanted,
+        wanted: StoreAccess,
     },
     /// There is no store.
     #[error("{} does not exist: name the octavo.db of an advise, run or predict, or its directory", path.display())]
@@ -149,14 +149,14 @@ pub enum StoreError {
 
 /// What a store is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum StoreAccess {
     /// Its results are read.
     Read,
     /// Results are added.
     Write,
 }
 
-impl Wanted {
+impl StoreAccess {
     fn when_foreign(self) -> &'static str {
         match self {
             Self::Read => "name the octavo.db of an advise, run or predict, or its directory",
@@ -293,8 +293,8 @@ impl Store {
                 return Err(StoreError::Foreign {
                     path: path.to_owned(),
                     wanted: match flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
-                        true => Wanted::Write,
-                        false => Wanted::Read,
+                        true => StoreAccess::Write,
+                        false => StoreAccess::Read,
                     },
                 });
             }
@@ -819,10 +819,10 @@ impl Store {
         }
     }
 
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> StoreAccess {
         match self.is_writable {
-            true => Wanted::Write,
-            false => Wanted::Read,
+            true => StoreAccess::Write,
+            false => StoreAccess::Read,
         }
     }
 }

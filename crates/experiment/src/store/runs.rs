@@ -15,7 +15,7 @@ use super::{
     PREDICTED, SOURCE, Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json,
 };
 use crate::{
-    lockstep::{Slice, SliceKey, Spent},
+    lockstep::{SessionTime, Slice, SliceKey},
     record::{Figures, RunKey, RunRecord, Source},
 };
 
@@ -87,7 +87,7 @@ impl Store {
                     elapsed: seconds(row, 6)?,
                     spent: match times {
                         None => None,
-                        Some(_) => Some(Spent {
+                        Some(_) => Some(SessionTime {
                             read: timed(7)?,
                             log_write: timed(8)?,
                             log_sync: timed(9)?,
@@ -457,7 +457,7 @@ fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqli
 }
 
 fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<()> {
-    let time = |of: fn(&Spent) -> Option<Duration>| {
+    let time = |of: fn(&SessionTime) -> Option<Duration>| {
         let time = slice.spent.as_ref().and_then(of);
         time.map(|time| time.as_secs_f64())
     };

@@ -55,7 +55,7 @@ CREATE TABLE run (
     run          INTEGER PRIMARY KEY,
     session      INTEGER NOT NULL REFERENCES session,
     set_aside    INTEGER NOT NULL DEFAULT 0,
-    source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted', 'replayed')),
+    source       TEXT NOT NULL CHECK (source IN ('measured', 'predicted')),
     sitting      INTEGER NOT NULL,
     cell         INTEGER NOT NULL REFERENCES cell,
     started      TEXT NOT NULL,

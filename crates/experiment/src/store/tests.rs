@@ -48,7 +48,7 @@ fn a_run_is_read_as_it_was_kept() {
     });
     kept.load.counts.late.record(17.0);
     let record = RunRecord {
-        source: Source::Replayed,
+        source: Source::Predicted,
         key: key(0, 2),
         started_at: Timestamp::now(),
         result: Ok(Box::new(kept.clone())),
@@ -63,7 +63,10 @@ fn a_run_is_read_as_it_was_kept() {
 
     let runs = store.runs(workload.transactions()).unwrap();
     assert_eq!(runs.len(), 2);
-    assert_eq!((runs[0].source, runs[0].key), (Source::Replayed, key(0, 2)));
+    assert_eq!(
+        (runs[0].source, runs[0].key),
+        (Source::Predicted, key(0, 2))
+    );
     assert_eq!(runs[1].result.as_ref().unwrap_err(), "no space");
     let read = runs[0].figures().unwrap();
     let (load, expected) = (&read.load, &kept.load);
@@ -283,7 +286,9 @@ fn steps_in_a_store_give_a_law() {
     }
     assert_eq!(store.finished_cells().unwrap(), [3]);
     drop(store);
-    let findings = Findings::of(&Store::open(&path).unwrap()).unwrap().unwrap();
+    let findings = Findings::read(&Store::open(&path).unwrap())
+        .unwrap()
+        .unwrap();
     assert!(findings.groups.is_empty() && !findings.finished);
     assert_eq!((findings.runs_done, findings.runs_failed.len()), (1, 0));
     assert_eq!(findings.measured_s, 60.0);
@@ -545,7 +550,9 @@ fn stored_samples_are_read_and_equal_themselves() {
         let path = directory.path().join("octavo.db");
         fs::copy(sample, &path).unwrap();
         let before = fs::read(&path).unwrap();
-        let findings = Findings::of(&Store::open(&path).unwrap()).unwrap().unwrap();
+        let findings = Findings::read(&Store::open(&path).unwrap())
+            .unwrap()
+            .unwrap();
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!((findings.sittings, findings.passes), (sittings, passes));
         let cells = &findings.groups[0].cells;

@@ -97,7 +97,7 @@ pub(super) fn all(
     sizes.dedup();
     let mut found = Vec::new();
     let mut unused = Vec::new();
-    let rule = |storage: &str, price: f64, asked: Result<Asked<'_>, BreakEvenLacks>| {
+    let rule = |storage: &str, price: f64, asked: Result<RequestedStorage<'_>, BreakEvenLacks>| {
         let memory = prices.memory?.get();
         Some(of_storage(storage, price, memory, &sizes, asked, seed))
     };
@@ -115,7 +115,7 @@ pub(super) fn all(
         }
         match named(own, devices) {
             Ok(entry) => {
-                let asked = Asked::Entry(Box::new(entry));
+                let asked = RequestedStorage::Entry(Box::new(entry));
                 found.extend(rule(own, price.get(), Ok(asked)));
             }
             Err(_) => unused.push(name.clone()),
@@ -125,12 +125,12 @@ pub(super) fn all(
 }
 
 /// Storage that is asked.
-enum Asked<'a> {
+enum RequestedStorage<'a> {
     Entry(Box<Entry>),
     Profile(&'a Profile),
 }
 
-impl Asked<'_> {
+impl RequestedStorage<'_> {
     fn open(&self, seed: Seed) -> Result<Box<dyn Device>, BreakEvenLacks> {
         Ok(match self {
             Self::Entry(entry) => entry.open(seed),
@@ -193,9 +193,9 @@ fn of_cells<'a>(
     storage: &ValuedStorage,
     results: &[Results<'a>],
     devices: &[(String, Entry)],
-) -> Result<Asked<'a>, BreakEvenLacks> {
+) -> Result<RequestedStorage<'a>, BreakEvenLacks> {
     if let Some(device) = &storage.device {
-        return named(device, devices).map(|entry| Asked::Entry(Box::new(entry)));
+        return named(device, devices).map(|entry| RequestedStorage::Entry(Box::new(entry)));
     }
     let of = results[storage.results];
     let first = match of.findings.plan.storages.first() {
@@ -207,7 +207,7 @@ fn of_cells<'a>(
     let profile = profile.filter(|_| first == storage.name);
     match profile.ok_or(BreakEvenLacks::Calibration)? {
         cached if cached.access != Access::Direct => Err(BreakEvenLacks::Buffered),
-        profile => Ok(Asked::Profile(profile)),
+        profile => Ok(RequestedStorage::Profile(profile)),
     }
 }
 
@@ -216,14 +216,14 @@ fn of_storage(
     price: f64,
     memory: f64,
     sizes: &[PageSize],
-    asked: Result<Asked<'_>, BreakEvenLacks>,
+    asked: Result<RequestedStorage<'_>, BreakEvenLacks>,
     seed: Seed,
 ) -> BreakEven {
     let mut found = BreakEven {
         storage: storage.to_owned(),
         price,
         source: match &asked {
-            Ok(Asked::Profile(_)) => Source::Measured,
+            Ok(RequestedStorage::Profile(_)) => Source::Measured,
             _ => Source::Predicted,
         },
         pages: Vec::new(),

@@ -77,7 +77,7 @@ impl ValuedCell {
 }
 
 /// A cell before it has a price.
-struct Found {
+struct UnpricedCell {
     results: usize,
     cell: Cell,
     storage: String,
@@ -122,7 +122,7 @@ pub(super) fn valued(
     }
     price(&mut storages, results, prices)?;
     let are_some_priced = storages.iter().any(|of| of.price.is_some());
-    let valued = |one: Found| {
+    let valued = |one: UnpricedCell| {
         let storage = storages.iter().find(|of| of.name == one.storage);
         let storage_price = storage.and_then(|of| of.price);
         let tested_memory = one.cell.memory;
@@ -155,9 +155,9 @@ pub(super) fn valued(
     Ok((storages, cells))
 }
 
-fn collect(number: usize, of: &Results<'_>, found: &mut Vec<Found>) {
+fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
     let findings = of.findings;
-    let one = |cell: &Cell, throughput: Interval| Found {
+    let one = |cell: &Cell, throughput: Interval| UnpricedCell {
         results: number,
         storage: storage_name(&cell.storage, of.name),
         device: device(&cell.storage),
@@ -191,7 +191,7 @@ fn best_step(ramp: &CellRamp) -> Option<Interval> {
 
 /// What other disks that have a price would change, which was predicted from measured
 /// results: with the default page size, and with the one to use there.
-fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<Found>) {
+fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<UnpricedCell>) {
     for (number, of) in results.iter().enumerate() {
         for one in &of.findings.elsewhere {
             let is_priced = |(name, _): &(String, _)| plain(name) == one.device;
@@ -204,7 +204,7 @@ fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<Found>) {
             }
             let (cell, throughput) = here;
             let mut add = |page_size: PageSize, throughput: Interval| {
-                found.push(Found {
+                found.push(UnpricedCell {
                     results: number,
                     storage: one.device.clone(),
                     device: Some(one.device.clone()),
@@ -253,10 +253,10 @@ const FACTORS: [Factor; 5] = [
 ];
 
 /// Names what sets cells apart beside memory, page size and storage.
-fn name_settings(results: &[Results<'_>], found: &mut [Found]) {
+fn name_settings(results: &[Results<'_>], found: &mut [UnpricedCell]) {
     let mut names: Vec<Vec<String>> = vec![Vec::new(); found.len()];
     for factor in FACTORS {
-        let level = |one: &Found| one.cell.level(factor).with_noun();
+        let level = |one: &UnpricedCell| one.cell.level(factor).with_noun();
         let first = found.first().map(level);
         if found.iter().all(|one| Some(level(one)) == first) {
             continue;

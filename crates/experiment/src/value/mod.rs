@@ -37,7 +37,7 @@ pub struct Value {
     /// The prices.
     pub prices: Prices,
     /// The results.
-    pub results: Vec<ResultsOf>,
+    pub results: Vec<ResultOrigin>,
     /// The workload and its rows.
     pub workload: String,
     /// What counted transactions are called in the plural.
@@ -65,7 +65,7 @@ pub struct Value {
 
 /// Where results are, and how they came about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ResultsOf {
+pub struct ResultOrigin {
     /// The directory as the user named it.
     pub name: String,
     /// How their figures came about.
@@ -109,7 +109,7 @@ impl Value {
     ///
     /// # Errors
     /// Without any price or throughput, and of results that are not of the same workload.
-    pub fn of(
+    pub fn of_results(
         results: &[Results<'_>],
         prices: Prices,
         devices: &[(String, Entry)],
@@ -161,7 +161,7 @@ impl Value {
         Ok(Self {
             results: results
                 .iter()
-                .map(|of| ResultsOf {
+                .map(|of| ResultOrigin {
                     name: of.name.to_owned(),
                     source: of.findings.source,
                 })

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     findings::Findings,
     plan::{Factor, SliceLength, Storage, tests::plan as some_plan},
-    prediction::{Elsewhere, PagesElsewhere},
+    prediction::{OtherDisk, PagesElsewhere},
     statistics::Interval,
     store::Store,
 };
@@ -31,7 +31,7 @@ fn findings(plan: &Plan, throughput: impl Fn(&Storage, usize) -> f64) -> Finding
     let path = directory.path().join("octavo.db");
     let mut store = Store::open_or_create(&path).unwrap();
     store.adopt(plan, SliceLength::default(), "0").unwrap();
-    let mut findings = Findings::of(&store).unwrap().unwrap();
+    let mut findings = Findings::read(&store).unwrap().unwrap();
     for cell in findings.groups.iter_mut().flat_map(|of| &mut of.cells) {
         let memory = plan.memories.iter().position(|of| *of == cell.cell.memory);
         let estimate = throughput(&cell.cell.storage, memory.unwrap());
@@ -69,7 +69,7 @@ fn prices(storages: &[(&str, &str)]) -> Prices {
 
 fn value(findings: &Findings, prices: Prices) -> Value {
     let name = "here";
-    Value::of(&[Results { name, findings }], prices, &[], 1.0).unwrap()
+    Value::of_results(&[Results { name, findings }], prices, &[], 1.0).unwrap()
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn one_storage_needs_no_name_and_several_do() {
         name: "here",
         findings: &both(),
     }];
-    let error = Value::of(&results, prices(&[("", "50")]), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&results, prices(&[("", "50")]), &[], 1.0).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("/mnt/disk, ec"), "{said}");
     // Beside others the directory that the experiment works in is meant.
@@ -175,7 +175,7 @@ fn prices_of_other_devices_give_the_rule_and_unknown_names_are_told() {
         name: "here",
         findings: &own,
     }];
-    let value = Value::of(&results, asked, &[("mine".into(), mine)], 1.0).unwrap();
+    let value = Value::of_results(&results, asked, &[("mine".into(), mine)], 1.0).unwrap();
     let names: Vec<&str> = value.break_even.iter().map(|of| &*of.storage).collect();
     assert_eq!(names, ["ec", "st373455ss", "mine"]);
     assert_eq!(value.unused, ["/mnt/none"]);
@@ -188,7 +188,7 @@ fn several_results_stand_beside_each_other() {
     let of = |findings, name| Results { name, findings };
     let both = [of(&disk, "a"), of(&ec, "b")];
     let storages = [("st373455ss", "50"), ("ec", "600")];
-    let value = Value::of(&both, prices(&storages), &[], 1.0).unwrap();
+    let value = Value::of_results(&both, prices(&storages), &[], 1.0).unwrap();
     assert_eq!(value.cells.len(), 6);
     assert_eq!(value.settings.len(), 1);
     assert_eq!(value.settings[0].choices.len(), 1);
@@ -196,14 +196,14 @@ fn several_results_stand_beside_each_other() {
     other.mix = Some("new-order=100".into());
     let other = findings(&other, |_, memory| EC[memory]);
     let different = [of(&disk, "a"), of(&other, "b")];
-    let error = Value::of(&different, prices(&storages), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&different, prices(&storages), &[], 1.0).unwrap_err();
     assert!(error.to_string().contains("mix of transactions"), "{error}");
     // Clients are told apart.
     let mut more = plan(&["device:ec"]);
     more.clients = vec![8];
     let more = findings(&more, |_, memory| EC[memory]);
     let apart = [of(&disk, "a"), of(&more, "b")];
-    let value = Value::of(&apart, prices(&storages), &[], 1.0).unwrap();
+    let value = Value::of_results(&apart, prices(&storages), &[], 1.0).unwrap();
     let names: Vec<&str> = value.settings.iter().map(|of| &*of.name).collect();
     assert_eq!(names, ["1 client", "8 clients"]);
     assert!(value.settings.iter().all(|of| of.choices.is_empty()));
@@ -221,7 +221,7 @@ fn interval(low: f64, estimate: f64, high: f64) -> Interval {
 #[test]
 fn what_another_disk_would_change_is_a_choice_where_it_has_a_price() {
     let mut own = findings(&plan(&[""]), |_, memory| DISK[memory]);
-    own.elsewhere = vec![Elsewhere {
+    own.elsewhere = vec![OtherDisk {
         source: Source::Predicted,
         device: "nvme-tlc".into(),
         memory: ByteCount::mib(4 << 10),
@@ -258,9 +258,9 @@ fn results_without_figures_or_prices_are_refused() {
         name: "here",
         findings: &own,
     }];
-    let error = Value::of(&results, prices(&[]), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&results, prices(&[]), &[], 1.0).unwrap_err();
     assert!(error.to_string().starts_with("here has no cell"), "{error}");
-    let error = Value::of(&results, Prices::default(), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&results, Prices::default(), &[], 1.0).unwrap_err();
     assert_eq!(error, ValueError::NoPrice);
     let foreign = Prices {
         storages: prices(&[("bogus", "5")]).storages,
@@ -271,12 +271,12 @@ fn results_without_figures_or_prices_are_refused() {
         name: "here",
         findings: &named,
     }];
-    let error = Value::of(&named, foreign, &[], 1.0)
+    let error = Value::of_results(&named, foreign, &[], 1.0)
         .unwrap_err()
         .to_string();
     assert!(error.contains("bogus; name /mnt/disk or ec"), "{error}");
     assert_eq!(
-        Value::of(&[], prices(&[]), &[], 1.0).unwrap_err(),
+        Value::of_results(&[], prices(&[]), &[], 1.0).unwrap_err(),
         ValueError::NoResults
     );
     let single = findings(&plan(&[""]), |_, memory| match memory {
@@ -298,7 +298,7 @@ fn a_small_test_stands_for_a_large_machine() {
         name: "here",
         findings: &own,
     }];
-    let of = |scale| Value::of(&results, prices(&[("ec", "50")]), &[], scale);
+    let of = |scale| Value::of_results(&results, prices(&[("ec", "50")]), &[], scale);
     let value = of(16.0).unwrap();
     // Machine, 10 a GiB of 16, 32 and 64 GiB, and the storage.
     let costs: Vec<f64> = value.cells.iter().filter_map(|cell| cell.cost).collect();

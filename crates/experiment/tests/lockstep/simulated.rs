@@ -9,7 +9,7 @@ use octavo_units::{ByteCount, Seed};
 use rand::{RngExt, seq::SliceRandom};
 use rand_pcg::Pcg64Mcg;
 
-use crate::lockstep::{Slice, SliceKey, Spent};
+use crate::lockstep::{SessionTime, Slice, SliceKey};
 
 /// What the machine does to slices. Deviations are of logarithms.
 #[derive(Clone, Copy, Debug)]
@@ -159,9 +159,9 @@ impl Machine {
             transactions: SLICE,
             counted: SLICE * 9 / 20,
             elapsed: Duration::from_secs_f64(elapsed),
-            spent: Some(Spent {
+            spent: Some(SessionTime {
                 checkpoint: Duration::from_secs_f64(checkpoint),
-                ..Spent::default()
+                ..SessionTime::default()
             }),
             misses: 0,
             log_bytes: ByteCount::new(log as u64),

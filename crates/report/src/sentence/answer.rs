@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use octavo_experiment::{
     campaign::SITTINGS_WANTED,
     caveats::{Caveat, Severity},
-    confidence::{Confidence, Doubt, Trust, is_repeated},
+    confidence::{Confidence, ConfidenceLevel, ConfidenceLimit, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::{BATCH_PASSES, Horizon},
     plan::{Factor, Level, SnapshotKey},
@@ -477,10 +477,10 @@ pub(super) fn named(findings: &Findings, is_wanted: impl Fn(&CellFindings) -> bo
 pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
     let Confidence { trust, doubts } = octavo_experiment::confidence::confidence(findings)?;
     let level = match trust {
-        Trust::PredictedOnly => ": predicted only",
-        Trust::Low => " low",
-        Trust::Medium => " medium",
-        Trust::High => " high",
+        ConfidenceLevel::PredictedOnly => ": predicted only",
+        ConfidenceLevel::Low => " low",
+        ConfidenceLevel::Medium => " medium",
+        ConfidenceLevel::High => " high",
     };
     let why = match doubts.as_slice() {
         [] => format!(
@@ -495,7 +495,7 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
                 .map(|of| naming::capital(&reason(findings, of)));
             let first = match first {
                 // With another reason beside it, not all is decided.
-                Doubt::Caveat { severity } => of_warnings(findings, *severity),
+                ConfidenceLimit::Caveat { severity } => of_warnings(findings, *severity),
                 other => reason(findings, other),
             };
             join([first].into_iter().chain(others), " ")
@@ -529,10 +529,10 @@ fn of_warnings(findings: &Findings, severity: Severity) -> String {
 }
 
 /// Why confidence is not higher.
-fn reason(findings: &Findings, doubt: &Doubt) -> String {
+fn reason(findings: &Findings, doubt: &ConfidenceLimit) -> String {
     let based = basis(findings);
     match doubt {
-        Doubt::Models => {
+        ConfidenceLimit::Models => {
             let is_measurable = |caveat: &Caveat| matches!(caveat, Caveat::Predicted);
             let is_open =
                 |group: &GroupFindings| matches!(group.verdict, Verdict::Inconclusive { .. });
@@ -544,14 +544,14 @@ fn reason(findings: &Findings, doubt: &Doubt) -> String {
             };
             format!("a model of the database on a model of the storage.{measure}")
         }
-        Doubt::Caveat { severity } => match severity {
+        ConfidenceLimit::Caveat { severity } => match severity {
             Severity::Void | Severity::Choice => of_warnings(findings, *severity),
             Severity::Amount | Severity::Note => {
                 format!("decided by {based}; {}", of_warnings(findings, *severity))
             }
         },
-        Doubt::TooFew => format!("an interval is not known yet, after {based}."),
-        Doubt::Open {
+        ConfidenceLimit::TooFew => format!("an interval is not known yet, after {based}."),
+        ConfidenceLimit::Open {
             group,
             level,
             stake,
@@ -563,7 +563,7 @@ fn reason(findings: &Findings, doubt: &Doubt) -> String {
                 percent(*stake)
             )
         }
-        Doubt::Sitting {
+        ConfidenceLimit::Sitting {
             group,
             level,
             sitting,
@@ -579,7 +579,7 @@ fn reason(findings: &Findings, doubt: &Doubt) -> String {
                 counted_passes(findings),
             )
         }
-        Doubt::OneSitting => {
+        ConfidenceLimit::OneSitting => {
             let groups = naming::groups(findings).into_iter();
             let once = groups.filter(|group| group.cells.len() > 1 && !is_repeated(group));
             let once: Vec<&str> = once.map(|group| group.name.as_str()).collect();

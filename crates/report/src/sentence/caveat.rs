@@ -538,11 +538,11 @@ mod tests {
             factor: 1.4,
         };
         assert!(super::describe(&findings, &caveat).contains("larger --budget"));
-        findings.groups[0].cells[2].left = Some(octavo_experiment::lockstep::Left {
+        findings.groups[0].cells[2].left = Some(octavo_experiment::lockstep::Departure {
             sitting: 0,
             pass: 9,
             measured: std::time::Duration::from_secs(1),
-            why: octavo_experiment::lockstep::Why::Slower,
+            why: octavo_experiment::lockstep::DepartureReason::Slower,
         });
         assert!(!super::describe(&findings, &caveat).contains("--budget"));
     }

@@ -123,7 +123,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
             "{}, {} {}",
             seconds(findings.spent_s),
             match findings.source {
-                Source::Measured | Source::Replayed => "of which measured",
+                Source::Measured => "of which measured",
                 Source::Predicted => "for virtual",
             },
             seconds(findings.measured_s)

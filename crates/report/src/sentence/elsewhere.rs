@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     findings::Findings,
-    prediction::{Elsewhere, PagesElsewhere},
+    prediction::{OtherDisk, PagesElsewhere},
     statistics::Interval,
 };
 
@@ -28,7 +28,7 @@ pub(crate) fn elsewhere(findings: &Findings) -> Vec<(String, String)> {
         return Vec::new();
     };
     let default = database.default_page_size;
-    let line = |one: &Elsewhere| {
+    let line = |one: &OtherDisk| {
         let pages = match &one.pages {
             PagesElsewhere::Use {
                 page_size,
@@ -102,7 +102,7 @@ mod tests {
     fn each_disk_has_a_line() {
         let mut findings = fixture::findings();
         assert_eq!(elsewhere_heading(&findings), None);
-        let one = |device: &str, pages, over_here| Elsewhere {
+        let one = |device: &str, pages, over_here| OtherDisk {
             source: Source::Predicted,
             device: device.into(),
             memory: ByteCount::mib(32),

@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
-    machine::Covers,
+    machine::EnergyScope,
 };
 
 use crate::{naming, number::joules};
@@ -31,31 +31,31 @@ pub(crate) fn energy(findings: &Findings) -> Vec<String> {
 }
 
 /// What an energy covers, for the beginning of a table.
-pub(crate) fn covered(covers: Covers) -> &'static str {
+pub(crate) fn covered(covers: EnergyScope) -> &'static str {
     match covers {
-        Covers::Machine => "the whole machine",
-        Covers::MachineWithoutStorage => "the machine without its storage",
-        Covers::PackagesAndMemory => "processors and memory",
-        Covers::Packages => "the processors",
+        EnergyScope::Machine => "the whole machine",
+        EnergyScope::MachineWithoutStorage => "the machine without its storage",
+        EnergyScope::PackagesAndMemory => "processors and memory",
+        EnergyScope::Packages => "the processors",
     }
 }
 
 /// How the energy was found, and what it leaves out.
-fn how(covers: Covers) -> &'static str {
+fn how(covers: EnergyScope) -> &'static str {
     match covers {
-        Covers::Machine => {
+        EnergyScope::Machine => {
             "The machine's energy is calculated: its idle power for all of the time, the power of \
              each busy processor, and the device's energy."
         }
-        Covers::MachineWithoutStorage => {
+        EnergyScope::MachineWithoutStorage => {
             "The machine's energy is calculated: its idle power for all of the time, and the \
              power of each busy processor. The storage is not included: its power is not known."
         }
-        Covers::PackagesAndMemory => {
+        EnergyScope::PackagesAndMemory => {
             "Processors and memory counted their energy themselves (RAPL) while the transactions \
              ran, other programs included. Disks, fans, network and power supplies are not."
         }
-        Covers::Packages => {
+        EnergyScope::Packages => {
             "The processors counted their energy themselves (RAPL) while the transactions ran, \
              other programs included. Memory, disks, fans, network and power supplies are not."
         }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn machines_are_told_with_what_they_cover() {
         let mut findings = fixture::one_memory();
-        fixture::give_machine_energy(&mut findings, Covers::Machine);
+        fixture::give_machine_energy(&mut findings, EnergyScope::Machine);
         let said = energy(&findings);
         assert_eq!(
             said[0],
@@ -206,7 +206,7 @@ mod tests {
         assert!(said[1].contains("is calculated"), "{said:?}");
         assert_eq!(said.len(), 2);
         let mut findings = fixture::one_memory();
-        fixture::give_machine_energy(&mut findings, Covers::PackagesAndMemory);
+        fixture::give_machine_energy(&mut findings, EnergyScope::PackagesAndMemory);
         let said = energy(&findings);
         assert_eq!(
             said[0],

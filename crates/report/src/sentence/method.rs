@@ -20,130 +20,159 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     if findings.plan.ramp.is_some() {
         return of_ramps(findings);
     }
-    let margin = percent(findings.plan.margin);
-    let reference = naming::reference_word(findings);
+    let is_predicted = findings.source == Source::Predicted;
+    let mut paragraphs = Vec::new();
+    if is_predicted {
+        paragraphs.push(PREDICTED.into());
+    }
+    paragraphs.extend([
+        turns(findings, is_predicted),
+        beginning(findings).into(),
+        batches(findings),
+        match is_predicted {
+            true => "No pass is left out: nothing but the model makes one slow.".into(),
+            false => passes_left_out(findings),
+        },
+        ratios(findings),
+        words_of_ratios(findings),
+        confidence(findings),
+        not_claimed(findings),
+        UNITS.into(),
+    ]);
+    paragraphs
+}
+
+/// How a prediction comes about, and what its intervals hold.
+const PREDICTED: &str = "Nothing was measured: rows are placed on pages as the database would, the same \
+    transactions as a measurement's refer to them, and its cache, log and checkpoints \
+    decide what a model of the storage is asked, in virtual time. What follows says how \
+    such slices are compared; they come about as measured ones do. Their intervals are \
+    wider by what is not known of the processor's time and the storage, not by how far \
+    models may be off: of 54 ratios that were measured and predicted from calibrated \
+    storage, 51 were within them. \
+    docs/predictions.md has the models and how far they are from measurements.";
+
+/// How cells take turns.
+fn turns(findings: &Findings, is_predicted: bool) -> String {
     let slice = match findings.slice_transactions {
         Some(count) => format!("the next {count} transactions"),
         None => "the next transactions".into(),
     };
-    let mut paragraphs = Vec::new();
-    if findings.source == Source::Predicted {
-        paragraphs.push(
-            "Nothing was measured: rows are placed on pages as the database would, the same \
-             transactions as a measurement's refer to them, and its cache, log and checkpoints \
-             decide what a model of the storage is asked, in virtual time. What follows says how \
-             such slices are compared; they come about as measured ones do. Their intervals are \
-             wider by what is not known of the processor's time and the storage, not by how far \
-             models may be off: of 54 ratios that were measured and predicted from calibrated \
-             storage, 51 were within them. \
-             docs/predictions.md has the models and how far they are from measurements."
-                .into(),
-        );
-    }
-    let is_predicted = findings.source == Source::Predicted;
-    let times_checkpoints = naming::times_checkpoints(findings);
-    paragraphs.extend([
-        format!(
-            "{} {} execute the same transactions in turn{}. A slice is {slice} of one cell. A pass \
-             is one slice of every open cell, in balanced order.{}",
-            cells(findings),
-            match (is_predicted, findings.groups.len()) {
-                (true, 0 | 1) => "All cells",
-                (true, _) => "The cells of a group",
-                (false, 0 | 1) => "All cells stay open and",
-                (false, _) => {
-                    "Groups are open together as far as memory and disk have room. The cells of \
-                     a group stay open and"
-                }
-            },
-            match findings.plan.clients.iter().any(|clients| *clients > 1) {
-                true => {
-                    " (each client its own; how many each gets of them follows from how long \
-                     others take)"
-                }
-                false => "",
-            },
-            match is_predicted {
-                true => "",
-                false => " So what is open meets the same machine at nearly the same time.",
+    format!(
+        "{} {} execute the same transactions in turn{}. A slice is {slice} of one cell. A pass \
+         is one slice of every open cell, in balanced order.{}",
+        cells(findings),
+        match (is_predicted, findings.groups.len()) {
+            (true, 0 | 1) => "All cells",
+            (true, _) => "The cells of a group",
+            (false, 0 | 1) => "All cells stay open and",
+            (false, _) => {
+                "Groups are open together as far as memory and disk have room. The cells of \
+                 a group stay open and"
             }
-        ),
-        match findings.source {
-            Source::Measured | Source::Replayed if !findings.warmed => {
-                "A sitting begins with fresh copies of the same rows, all made the same way. The \
-                 budget left no time for warm-ups. Several sittings show what placement and \
-                 start-up are worth."
-            }
-            Source::Measured | Source::Replayed => {
-                "A sitting begins with fresh copies of the same rows, all made the same way, and \
-                 a warm-up until cache misses are level, or twice as long as the cache took to \
-                 fill, unless --warm-up says how long. It takes a quarter of the budget at most. \
-                 Several sittings show what placement and \
-                 start-up are worth."
-            }
-            Source::Predicted => {
-                "A cell begins with the rows as they were loaded, and a warm-up until its cache \
-                 is full or hardly misses, or for 30,000 transactions, unless --warm-up says how \
-                 long."
-            }
-        }
-        .into(),
-        format!(
-            "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of \
-             fewer is one. Seconds are never counted as samples. A throughput is the geometric \
-             mean of batches, so that cells stand to each other as in the same minutes. Where \
-             the machine changes its pace, it differs from transactions divided by time.{}{}",
-            match naming::cells(findings).any(|cell| cell.left.is_some() && cell.ratio.is_some()) {
-                true => format!(
-                    " A cell that was decided keeps its ratio of that moment, and its throughput \
-                     is that of the {reference} times this ratio."
-                ),
-                false => String::new(),
-            },
-            match times_checkpoints {
-                true => {
-                    " The time of checkpoints is spread over the bytes of the log, so that a batch \
-                     with one more does not look slower."
-                }
-                false => "",
-            }
-        ),
-        match is_predicted {
-            true => "No pass is left out: nothing but the model makes one slow.".into(),
-            false => format!(
-                "A pass is left out when it takes more than 1.5 times as long as usual{}, else \
-                 when other programs move more than 1.25 times as many bytes of the disk as usual \
-                 and 1 MiB a second more. What is usual is the sum of its cells' medians in the passes around it. The rule \
-                 was fixed beforehand and does not know who leads.",
-                match times_checkpoints {
-                    true => ", checkpoints aside",
-                    false => "",
-                }
-            ),
         },
-        format!(
-            "A ratio compares a cell with the {reference} of its group within batches. Its interval \
-             holds at 95% for all cells of the group and all looks together. Check any time: the \
-             error rate stays at 5%. {}",
-            match findings.plan.design {
-                Design::Race if naming::cells(findings).any(place::is_out) => {
-                    "Cells that are decided are dropped: out after so much time of measuring all \
-                     cells, without copies and warm-ups."
-                }
-                Design::Race => "Cells that are decided are dropped.",
-                Design::Full => "Cells that are decided go on to the end.",
+        match findings.plan.clients.iter().any(|clients| *clients > 1) {
+            true => {
+                " (each client its own; how many each gets of them follows from how long \
+                 others take)"
             }
-        ),
-        format!(
-            "Faster and slower have an interval wholly above or below 1. No difference has one \
-             wholly within {margin} of 1. Likely means that the interval is open, and would not be \
-             for this cell and one look alone. docs/verdicts.md has the rules, their sources and simulations."
-        ),
-    ]);
-    paragraphs.push(confidence(findings));
-    paragraphs.push(not_claimed(findings));
-    paragraphs.push(UNITS.into());
-    paragraphs
+            false => "",
+        },
+        match is_predicted {
+            true => "",
+            false => " So what is open meets the same machine at nearly the same time.",
+        }
+    )
+}
+
+/// What a sitting, or a predicted cell, begins with.
+fn beginning(findings: &Findings) -> &'static str {
+    match findings.source {
+        Source::Measured if !findings.warmed => {
+            "A sitting begins with fresh copies of the same rows, all made the same way. The \
+             budget left no time for warm-ups. Several sittings show what placement and \
+             start-up are worth."
+        }
+        Source::Measured => {
+            "A sitting begins with fresh copies of the same rows, all made the same way, and \
+             a warm-up until cache misses are level, or twice as long as the cache took to \
+             fill, unless --warm-up says how long. It takes a quarter of the budget at most. \
+             Several sittings show what placement and \
+             start-up are worth."
+        }
+        Source::Predicted => {
+            "A cell begins with the rows as they were loaded, and a warm-up until its cache \
+             is full or hardly misses, or for 30,000 transactions, unless --warm-up says how \
+             long."
+        }
+    }
+}
+
+/// What a batch is, and the throughput that follows from batches.
+fn batches(findings: &Findings) -> String {
+    let reference = naming::reference_word(findings);
+    format!(
+        "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of \
+         fewer is one. Seconds are never counted as samples. A throughput is the geometric \
+         mean of batches, so that cells stand to each other as in the same minutes. Where \
+         the machine changes its pace, it differs from transactions divided by time.{}{}",
+        match naming::cells(findings).any(|cell| cell.left.is_some() && cell.ratio.is_some()) {
+            true => format!(
+                " A cell that was decided keeps its ratio of that moment, and its throughput \
+                 is that of the {reference} times this ratio."
+            ),
+            false => String::new(),
+        },
+        match naming::times_checkpoints(findings) {
+            true => {
+                " The time of checkpoints is spread over the bytes of the log, so that a batch \
+                 with one more does not look slower."
+            }
+            false => "",
+        }
+    )
+}
+
+/// Which measured passes do not count.
+fn passes_left_out(findings: &Findings) -> String {
+    format!(
+        "A pass is left out when it takes more than 1.5 times as long as usual{}, else \
+         when other programs move more than 1.25 times as many bytes of the disk as usual \
+         and 1 MiB a second more. What is usual is the sum of its cells' medians in the passes around it. The rule \
+         was fixed beforehand and does not know who leads.",
+        match naming::times_checkpoints(findings) {
+            true => ", checkpoints aside",
+            false => "",
+        }
+    )
+}
+
+/// What a ratio compares, and how sure it is.
+fn ratios(findings: &Findings) -> String {
+    format!(
+        "A ratio compares a cell with the {} of its group within batches. Its interval \
+         holds at 95% for all cells of the group and all looks together. Check any time: the \
+         error rate stays at 5%. {}",
+        naming::reference_word(findings),
+        match findings.plan.design {
+            Design::Race if naming::cells(findings).any(place::is_out) => {
+                "Cells that are decided are dropped: out after so much time of measuring all \
+                 cells, without copies and warm-ups."
+            }
+            Design::Race => "Cells that are decided are dropped.",
+            Design::Full => "Cells that are decided go on to the end.",
+        }
+    )
+}
+
+/// When a ratio is called faster, slower, no difference or likely.
+fn words_of_ratios(findings: &Findings) -> String {
+    let margin = percent(findings.plan.margin);
+    format!(
+        "Faster and slower have an interval wholly above or below 1. No difference has one \
+         wholly within {margin} of 1. Likely means that the interval is open, and would not be \
+         for this cell and one look alone. docs/verdicts.md has the rules, their sources and simulations."
+    )
 }
 
 /// That these figures are of all passes, where some were left out of others: which, in the
@@ -192,7 +221,7 @@ fn confidence(findings: &Findings) -> String {
              models are off, which intervals do not show (docs/verdicts.md)."
                 .into()
         }
-        Source::Measured | Source::Replayed => format!(
+        Source::Measured => format!(
             "Confidence says what you risk by following the answer. High: at most {margin}. \
              Medium: at most {medium}, or that the gain is not as large as said. Low: more, or \
              nobody knows how much, since figures are missing or a warning may change the \
@@ -253,7 +282,7 @@ fn not_claimed(findings: &Findings) -> String {
     };
     let machine = match findings.source {
         Source::Predicted => "",
-        Source::Measured | Source::Replayed => "machine, ",
+        Source::Measured => "machine, ",
     };
     format!(
         "Limits: {workload} Results hold only for this {machine}storage, mix and these sizes. \

@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::Why,
+    lockstep::DepartureReason,
     statistics::{Decision, Interval},
     verdict::Verdict,
 };
@@ -31,13 +31,13 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
     }
     if let Some(left) = cell.left {
         match left.why {
-            Why::Behind { leader } => {
+            DepartureReason::Behind { leader } => {
                 let leader = group.cells.get(leader);
                 let leader = leader.map_or("the leader".into(), |of| naming::cell(findings, of));
                 said.text += &format!(", behind {leader}");
             }
-            Why::NoResult => said.text += ", no result",
-            Why::Slower | Why::Equal => {}
+            DepartureReason::NoResult => said.text += ", no result",
+            DepartureReason::Slower | DepartureReason::Equal => {}
         }
         if is_out(cell) {
             let measured = seconds(left.measured.as_secs_f64());

@@ -2,7 +2,7 @@
 //! all of them in the line of progress.
 
 use octavo_experiment::{
-    lockstep::{Candidate, Group, GroupJudgement, Judgement, Why},
+    lockstep::{Candidate, DepartureReason, Group, GroupJudgement, Judgement},
     plan::Plan,
     statistics::{Decision, Interval},
 };
@@ -60,11 +60,11 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
     let out: Vec<String> = candidates()
         .filter_map(|(place, candidate)| {
             let why = match candidate.left?.why {
-                Why::Slower => signed(candidate.ratio?.estimate),
-                Why::Equal => "no difference".into(),
-                Why::Behind { leader } => format!("behind {}", name(leader)),
-                Why::NoResult if candidate.ratio.is_none() => "not measured".into(),
-                Why::NoResult => "no result".into(),
+                DepartureReason::Slower => signed(candidate.ratio?.estimate),
+                DepartureReason::Equal => "no difference".into(),
+                DepartureReason::Behind { leader } => format!("behind {}", name(leader)),
+                DepartureReason::NoResult if candidate.ratio.is_none() => "not measured".into(),
+                DepartureReason::NoResult => "no result".into(),
             };
             Some(format!("{} out ({why})", name(place)))
         })
@@ -116,7 +116,7 @@ mod tests {
     use std::time::Duration;
 
     use octavo_experiment::{
-        lockstep::{Left, Levels},
+        lockstep::{Departure, Levels},
         statistics::Interval,
     };
 
@@ -136,9 +136,9 @@ mod tests {
         }
     }
 
-    fn out(estimate: f64, why: Why) -> Candidate {
+    fn out(estimate: f64, why: DepartureReason) -> Candidate {
         Candidate {
-            left: Some(Left {
+            left: Some(Departure {
                 sitting: 0,
                 pass: 12,
                 measured: Duration::from_secs(20),
@@ -167,7 +167,7 @@ mod tests {
     fn line_of_progress_names_losers_and_the_leader() {
         let plan = fixture::one_memory().plan;
         let open = |estimate| candidate(estimate, Decision::Open);
-        let slow = || out(0.45, Why::Slower);
+        let slow = || out(0.45, DepartureReason::Slower);
         for (others, finished, said) in [
             (
                 [open(1.07), open(0.9), open(0.8), slow()],
@@ -175,7 +175,12 @@ mod tests {
                 "64 KiB out (-55%) · 2 KiB leads by 7% so far",
             ),
             (
-                [open(0.97), open(0.9), out(1.0, Why::Equal), slow()],
+                [
+                    open(0.97),
+                    open(0.9),
+                    out(1.0, DepartureReason::Equal),
+                    slow(),
+                ],
                 false,
                 "16 KiB out (no difference) and 64 KiB out (-55%) · 4 KiB leads so far",
             ),
@@ -197,16 +202,16 @@ mod tests {
             (
                 [
                     candidate(1.12, Decision::Better),
-                    out(1.05, Why::Behind { leader: 0 }),
+                    out(1.05, DepartureReason::Behind { leader: 0 }),
                     slow(),
-                    out(0.5, Why::NoResult),
+                    out(0.5, DepartureReason::NoResult),
                 ],
                 true,
                 "8 KiB out (behind 2 KiB), 16 KiB out (-55%) and 64 KiB out (no result) · 2 KiB \
                  wins by 12%",
             ),
             (
-                [slow(), slow(), slow(), out(0.45, Why::Equal)],
+                [slow(), slow(), slow(), out(0.45, DepartureReason::Equal)],
                 true,
                 "2 KiB out (-55%), 8 KiB out (-55%), 16 KiB out (-55%) and 64 KiB out (no \
                  difference) · decided, keep 4 KiB",
@@ -224,7 +229,7 @@ mod tests {
     #[test]
     fn nobody_wins_by_nothing() {
         let plan = fixture::one_memory().plan;
-        let mut others = [(); 4].map(|()| out(0.45, Why::Slower));
+        let mut others = [(); 4].map(|()| out(0.45, DepartureReason::Slower));
         others[0] = candidate(1.004, Decision::Better);
         let said = standings(&plan, &judgement(others, true));
         assert!(said.ends_with("2 KiB wins by 0.4%"), "{said}");

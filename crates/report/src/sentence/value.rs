@@ -114,7 +114,7 @@ fn best(value: &Value) -> Option<Answer> {
     let (rate, money) = (rate(value), |amount| money(value, amount));
     let predicted = match best.source {
         Source::Predicted => " (predicted)",
-        Source::Measured | Source::Replayed => "",
+        Source::Measured => "",
     };
     let mut why = format!(
         "{} {rate} {}. It reaches {} {rate}{predicted} and costs {}.",

@@ -7,7 +7,7 @@ mod stores;
 
 use octavo_experiment::{
     compare::compare,
-    confidence::{Doubt, Trust, confidence},
+    confidence::{ConfidenceLevel, ConfidenceLimit, confidence},
     findings::Findings,
 };
 
@@ -111,12 +111,12 @@ fn made(name: &str) -> Made {
 fn one_sitting_against_the_others_is_why_confidence_is_not_high() {
     let made = made("a sitting against the others");
     let said = confidence(&made.findings).expect("a level");
-    assert_eq!(said.trust, Trust::Medium);
+    assert_eq!(said.trust, ConfidenceLevel::Medium);
     let [doubt] = said.doubts.as_slice() else {
         panic!("{said:?}")
     };
     assert!(
-        matches!(doubt, Doubt::Sitting { sitting: 4, .. }),
+        matches!(doubt, ConfidenceLimit::Sitting { sitting: 4, .. }),
         "{doubt:?}"
     );
     let said = claims::words(&text(&made.findings));

@@ -8,7 +8,7 @@ use octavo_database::{Counters, StoragePath};
 use octavo_driver::{Counts, KindCounts, Latencies, Measurement, WarmUpTotals};
 use octavo_experiment::{
     findings::Findings,
-    lockstep::{BATCH_PASSES, Horizon, Rules, Slice, SliceKey, Spent, judge},
+    lockstep::{BATCH_PASSES, Horizon, Rules, SessionTime, Slice, SliceKey, judge},
     machine::MachineUse,
     plan::{Cell, Design, Factor, Plan, SliceLength, Storage, TestedDatabase},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source},
@@ -393,7 +393,7 @@ impl Scenario {
         }
         Made {
             name: self.name,
-            findings: Findings::of(&store).expect("readable").expect("a plan"),
+            findings: Findings::read(&store).expect("readable").expect("a plan"),
             _directory: directory,
         }
     }
@@ -494,7 +494,7 @@ impl<'a> Machine<'a> {
             // Mixes of passes are not alike, so that those of cells that left are not.
             counted: COUNTED + u64::from(key.pass % 4),
             elapsed: Duration::from_secs_f64(elapsed),
-            spent: Some(Spent {
+            spent: Some(SessionTime {
                 read: timed(0.4),
                 log_write: timed(0.1),
                 log_sync: timed(0.1),

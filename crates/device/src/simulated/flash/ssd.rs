@@ -397,7 +397,7 @@ impl<T: Translation> Device for Ssd<T> {
             mix: Mix::WRITE,
             ..*spec
         };
-        let mut stream = Stream::new(&Load::of(&writes, seed), 0, 1);
+        let mut stream = Stream::new(&Load::from_spec(&writes, seed), 0, 1);
         let mut draw = || Extent::from(stream.next_request().1);
         // Announced long enough before, each finds the map in the processor's
         // cache.

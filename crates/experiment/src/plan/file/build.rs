@@ -10,22 +10,26 @@ use octavo_workload::{DataSpec, WorkloadError, WorkloadName, ycsb::Distribution}
 
 use super::{
     keys::Places,
-    known::Known,
-    refusal::{Refusal, instead},
+    known::Registries,
+    refusal::{SpanError, instead},
     section::Sections,
-    value::{Any, Count, DURATION_MAX, Entry, List, Number, given, spans, values},
+    value::{Count, DURATION_MAX, DeferredValue, Entry, List, Quantity, given, spans, values},
 };
 use crate::plan::{Design, Factor, Level, Plan, Storage, TestedDatabase};
 
 /// A plan, with the places of what is checked later.
-pub(super) struct Built {
+pub(super) struct LocatedPlan {
     pub(super) plan: Plan,
     pub(super) storages: Vec<Range<usize>>,
     pub(super) cpus: Vec<Range<usize>>,
 }
 
 /// Builds the plan of a file.
-pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Result<Built, Refusal> {
+pub(super) fn plan(
+    sections: &Sections,
+    places: &Places,
+    known: &Registries,
+) -> Result<LocatedPlan, SpanError> {
     let (experiment, cells) = (&sections.experiment, &sections.cells);
     let (workload, rows) = workload(sections, places, known)?;
     let specs = databases(sections, known)?;
@@ -34,7 +38,7 @@ pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Resul
         .map(TestedDatabase::new)
         .map(|made| made.map(Arc::new))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+        .map_err(|error| SpanError::new(&(0..0), error.to_string()))?;
     if cells.memory.is_empty() {
         return Err(missing(
             places,
@@ -88,7 +92,7 @@ pub(super) fn plan(sections: &Sections, places: &Places, known: &Known) -> Resul
     if let Some(given) = &experiment.reference {
         plan.reference = Some(reference(&plan, given)?);
     }
-    Ok(Built {
+    Ok(LocatedPlan {
         plan,
         storages: spans(&cells.storage),
         cpus: spans(&cells.cpus),
@@ -110,12 +114,12 @@ const OF_LOCKSTEP: [&str; 7] = [
 ];
 
 /// The ramp that each cell is, at its clients, where the file has one.
-fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, Refusal> {
+fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, SpanError> {
     let Some(keys) = &sections.clients else {
         return Ok(None);
     };
     if let Some(clients) = sections.cells.clients.first() {
-        return Err(Refusal::new(
+        return Err(SpanError::new(
             &clients.span,
             "clients in [cells] and ramp in [clients] exclude each other: remove one of them",
         ));
@@ -130,10 +134,10 @@ fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, Ref
     let length = given(&keys.step).unwrap_or(STEP);
     let ramp = Ramp::new(steps.value, length).map_err(|error| {
         let place = keys.step.as_ref().map_or(&steps.span, |step| &step.span);
-        Refusal::new(place, error.to_string())
+        SpanError::new(place, error.to_string())
     })?;
     if ramp.length() > DURATION_MAX {
-        return Err(Refusal::new(
+        return Err(SpanError::new(
             &steps.span,
             format!(
                 "the {} steps of ramp {} take longer than a year: choose fewer or shorter ones",
@@ -146,7 +150,7 @@ fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, Ref
         .iter()
         .filter_map(|key| Some((key, places.get(*key)?)));
     if let Some((key, place)) = given.min_by_key(|(_, place)| place.start) {
-        return Err(Refusal::new(
+        return Err(SpanError::new(
             place,
             format!(
                 "{key} is of cells that are compared in lockstep, and ramp in [clients] makes \
@@ -166,7 +170,7 @@ fn list<T: Clone + PartialEq>(
     key: &str,
     entries: &[Entry<T>],
     default: T,
-) -> Result<Vec<T>, Refusal> {
+) -> Result<Vec<T>, SpanError> {
     if entries.is_empty() {
         return Ok(vec![default]);
     }
@@ -175,13 +179,13 @@ fn list<T: Clone + PartialEq>(
 }
 
 /// Refuses a list that has an entry twice.
-fn distinct<T: PartialEq>(key: &str, entries: &[Entry<T>]) -> Result<(), Refusal> {
+fn distinct<T: PartialEq>(key: &str, entries: &[Entry<T>]) -> Result<(), SpanError> {
     for (number, entry) in entries.iter().enumerate() {
         if entries[..number]
             .iter()
             .any(|other| other.value == entry.value)
         {
-            return Err(Refusal::new(
+            return Err(SpanError::new(
                 &entry.span,
                 format!("{key} has this entry twice: name each once"),
             ));
@@ -192,13 +196,13 @@ fn distinct<T: PartialEq>(key: &str, entries: &[Entry<T>]) -> Result<(), Refusal
 
 /// A refusal of what is missing in a section: at the section, or where there is
 /// none at the first line.
-fn missing(places: &Places, section: &str, reason: &str) -> Refusal {
+fn missing(places: &Places, section: &str, reason: &str) -> SpanError {
     let place = places.get(section).cloned().unwrap_or(0..0);
-    Refusal::new(&place, reason)
+    SpanError::new(&place, reason)
 }
 
-fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> Refusal {
-    Refusal::new(&entry.span, error.to_string())
+fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> SpanError {
+    SpanError::new(&entry.span, error.to_string())
 }
 
 /// The workload and its rows, each with the place of its last list's entry, or
@@ -206,8 +210,8 @@ fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> Refusal {
 fn workload(
     sections: &Sections,
     places: &Places,
-    known: &Known,
-) -> Result<(WorkloadName, List<DataSpec>), Refusal> {
+    known: &Registries,
+) -> Result<(WorkloadName, List<DataSpec>), SpanError> {
     let names: Vec<&str> = known.workloads.names().map(WorkloadName::name).collect();
     let Some(given) = &sections.workload.name else {
         return Err(missing(
@@ -222,7 +226,7 @@ fn workload(
     let name = given.value.as_str();
     let workload = known.workloads.find(name).map_err(|_| {
         let reason = format!("workload '{name}' is not known: {}", instead(name, &names));
-        Refusal::new(&given.span, reason)
+        SpanError::new(&given.span, reason)
     })?;
     let kind = &workload.family().data;
     let scale = kind.scale().name;
@@ -233,9 +237,9 @@ fn workload(
     if let Some((name, entries)) = given.into_iter().find(foreign) {
         let error = kind.data_spec(&[(*name, 1)]).err();
         let reason = error.map_or_else(String::new, |error| error.to_string());
-        return Err(Refusal::new(&entries[0].span, reason));
+        return Err(SpanError::new(&entries[0].span, reason));
     }
-    let mut variants: Vec<Variant<Number>> = vec![(Vec::new(), 0..0)];
+    let mut variants: Vec<Variant<Quantity>> = vec![(Vec::new(), 0..0)];
     // The scale comes first of a kind's parameters.
     for parameter in kind.parameters {
         let given = sections.parameters.iter();
@@ -252,7 +256,7 @@ fn workload(
         };
         distinct(name, entries)?;
         if let (true, [_, second, ..]) = (*name == scale, &entries[..]) {
-            return Err(Refusal::new(
+            return Err(SpanError::new(
                 &second.span,
                 format!("{scale} is one for all cells: give a single one"),
             ));
@@ -265,7 +269,7 @@ fn workload(
         let value = kind.data_spec(&values).map_err(|error| {
             let is_scale = error.parameter() == scale;
             let place = if is_scale { &scale_place } else { &span };
-            Refusal::new(place, error.to_string())
+            SpanError::new(place, error.to_string())
         })?;
         Ok(Entry { value, span })
     });
@@ -277,7 +281,7 @@ fn check_workload(
     plan: &mut Plan,
     sections: &Sections,
     rows: &[Entry<DataSpec>],
-) -> Result<(), Refusal> {
+) -> Result<(), SpanError> {
     let (mix, distribution) = (&sections.workload.mix, &sections.workload.distribution);
     if let Some(entry) = distribution {
         let read: Distribution = entry
@@ -327,7 +331,7 @@ fn combined<T: Clone>(
 
 /// The databases with their options, each at its name or at the last of its
 /// options.
-fn databases(sections: &Sections, known: &Known) -> Result<List<DatabaseSpec>, Refusal> {
+fn databases(sections: &Sections, known: &Registries) -> Result<List<DatabaseSpec>, SpanError> {
     let names = &sections.cells.database;
     distinct("database", names)?;
     let mut kinds: List<&'static DatabaseKind> = Vec::new();
@@ -349,7 +353,7 @@ fn databases(sections: &Sections, known: &Known) -> Result<List<DatabaseSpec>, R
     for (option, entries) in &sections.options {
         distinct(option, entries)?;
         if !kinds.iter().any(|kind| kind.value.option(option).is_some()) {
-            return Err(Refusal::new(
+            return Err(SpanError::new(
                 &entries[0].span,
                 format!("{} has no option {option}", values_of(&kinds).join(" and ")),
             ));
@@ -367,7 +371,7 @@ fn databases(sections: &Sections, known: &Known) -> Result<List<DatabaseSpec>, R
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value));
             let value = DatabaseSpec::new(kind.value, options.collect())
-                .map_err(|error| Refusal::new(&span, error.to_string()))?;
+                .map_err(|error| SpanError::new(&span, error.to_string()))?;
             list.push(Entry { value, span });
         }
     }
@@ -379,7 +383,7 @@ fn values_of(kinds: &[Entry<&'static DatabaseKind>]) -> Vec<&'static str> {
 }
 
 /// What can be compared, by the key of its list.
-pub(super) fn factors(known: &Known) -> Vec<(&'static str, Factor)> {
+pub(super) fn factors(known: &Registries) -> Vec<(&'static str, Factor)> {
     let mut factors = vec![
         ("page-size", Factor::PageSize),
         ("memory", Factor::Memory),
@@ -406,7 +410,7 @@ pub(super) fn factors(known: &Known) -> Vec<(&'static str, Factor)> {
 }
 
 /// The key that a factor's list has in the file.
-fn key_of(factor: Factor, sections: &Sections, known: &Known) -> &'static str {
+fn key_of(factor: Factor, sections: &Sections, known: &Registries) -> &'static str {
     let several = |key: &str| {
         let options = sections
             .options
@@ -435,8 +439,8 @@ fn compared(
     plan: &Plan,
     sections: &Sections,
     places: &Places,
-    known: &Known,
-) -> Result<Factor, Refusal> {
+    known: &Registries,
+) -> Result<Factor, SpanError> {
     if let Some(given) = &sections.experiment.compare {
         let factors = factors(known);
         let keys: Vec<&str> = factors.iter().map(|(key, _)| *key).collect();
@@ -446,10 +450,10 @@ fn compared(
                 given.value,
                 instead(&given.value, &keys)
             );
-            return Err(Refusal::new(&given.span, reason));
+            return Err(SpanError::new(&given.span, reason));
         };
         if plan.count(*factor) < 2 {
-            return Err(Refusal::new(
+            return Err(SpanError::new(
                 &given.span,
                 format!(
                     "there is nothing to compare: the plan has one {}, at least two are needed",
@@ -497,7 +501,7 @@ fn compared(
     }
 }
 
-fn check_count(plan: &Plan, places: &Places) -> Result<(), Refusal> {
+fn check_count(plan: &Plan, places: &Places) -> Result<(), SpanError> {
     let (count, most) = (plan.cell_count(), Plan::CELLS_MAX);
     if count <= most {
         return Ok(());
@@ -513,11 +517,11 @@ fn check_databases(
     specs: &[DatabaseSpec],
     places: &Places,
     seats: &[(&str, Vec<Range<usize>>)],
-) -> Result<(), Refusal> {
+) -> Result<(), SpanError> {
     let made = specs.iter().map(DatabaseSpec::make);
     let made = made
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| Refusal::new(&(0..0), error.to_string()))?;
+        .map_err(|error| SpanError::new(&(0..0), error.to_string()))?;
     for cell in plan.cells() {
         let settings = Settings {
             page_size: cell.page_size,
@@ -530,7 +534,7 @@ fn check_databases(
             continue;
         };
         let DatabaseError::Setting { setting, .. } = &error else {
-            return Err(Refusal::new(&(0..0), error.to_string()));
+            return Err(SpanError::new(&(0..0), error.to_string()));
         };
         let key = setting.replace(' ', "-");
         let entry = match key.as_str() {
@@ -542,7 +546,7 @@ fn check_databases(
         let place = seat
             .and_then(|(_, spans)| spans.get(entry?))
             .or_else(|| places.get(&key));
-        return Err(Refusal::new(
+        return Err(SpanError::new(
             &place.cloned().unwrap_or(0..0),
             error.to_string(),
         ));
@@ -551,7 +555,7 @@ fn check_databases(
 }
 
 /// The reference, which has to be in the compared list.
-fn reference(plan: &Plan, given: &Entry<Any>) -> Result<Level, Refusal> {
+fn reference(plan: &Plan, given: &Entry<DeferredValue>) -> Result<Level, SpanError> {
     let value = &given.value;
     let level = match plan.compare {
         Factor::PageSize => value.read::<PageSize>().map(|of| of.map(Level::PageSize)),
@@ -588,7 +592,7 @@ fn reference(plan: &Plan, given: &Entry<Any>) -> Result<Level, Refusal> {
         Err(named) if named.is_empty() => {
             let levels = compared.iter().map(|cell| plan.level(cell, plan.compare));
             let names: Vec<String> = levels.map(|level| level.to_string()).collect();
-            Err(Refusal::new(
+            Err(SpanError::new(
                 &given.span,
                 format!(
                     "the reference is not in the compared list: choose {}",
@@ -596,14 +600,14 @@ fn reference(plan: &Plan, given: &Entry<Any>) -> Result<Level, Refusal> {
                 ),
             ))
         }
-        Err(_) => Err(Refusal::new(
+        Err(_) => Err(SpanError::new(
             &given.span,
             "the reference could be several of the databases",
         )),
     }
 }
 
-fn number(value: &Any) -> Option<Result<u32, String>> {
+fn number(value: &DeferredValue) -> Option<Result<u32, String>> {
     let number = value.read::<Count<{ u32::MAX as u64 }>>()?;
     Some(number.map(Count::get))
 }

@@ -7,7 +7,7 @@ use octavo_driver::ClientSteps;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
-use super::value::{Any, Clients, Count, Entry, List, Share, Whole};
+use super::value::{Clients, Count, DeferredValue, Entry, List, Share, Whole};
 use crate::plan::{Design, Storage};
 
 /// The version of the format that this reads.
@@ -16,7 +16,7 @@ pub const FORMAT: u64 = 1;
 /// What stands before all sections.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Head {
+pub(super) struct TopLevelKeys {
     pub(super) format: Option<Entry<Whole<0, { u64::MAX }>>>,
     pub(super) name: Option<Entry<String>>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Experiment {
     pub(super) budget: Option<Entry<Duration>>,
     pub(super) passes: Option<Entry<Count<1_000_000>>>,
     pub(super) compare: Option<Entry<String>>,
-    pub(super) reference: Option<Entry<Any>>,
+    pub(super) reference: Option<Entry<DeferredValue>>,
     pub(super) copies: Option<Entry<Count<100>>>,
 }
 

@@ -5,14 +5,14 @@ use octavo_database::Registry;
 /// All databases and workloads that a plan file can name. Their descriptions
 /// say which keys it can have.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct Registries {
     /// The databases.
     pub databases: Registry,
     /// The workloads.
     pub workloads: octavo_workload::Registry,
 }
 
-impl Known {
+impl Registries {
     /// Those of Octavo.
     pub fn standard() -> Self {
         Self {

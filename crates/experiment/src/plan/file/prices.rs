@@ -7,7 +7,7 @@ use toml::de::DeTable;
 
 use super::{
     price_keys::PriceKeys,
-    refusal::{PlanFileError, Refusal, Source},
+    refusal::{PlanFileError, Source, SpanError},
     section::{self, PRICES, SECTIONS},
 };
 use crate::prices::Prices;
@@ -26,13 +26,13 @@ pub fn read_prices(path: &Path) -> Result<Prices, PlanFileError> {
     from_source(&source).map_err(|refusal| source.locate(refusal))
 }
 
-fn from_source(source: &Source) -> Result<Prices, Refusal> {
+fn from_source(source: &Source) -> Result<Prices, SpanError> {
     let mut document = DeTable::parse(&source.text)
-        .map_err(|error| Refusal::of(&error, "a file of prices", &[]))?
+        .map_err(|error| SpanError::from_toml(&error, "a file of prices", &[]))?
         .into_inner();
     let is_plan = document.contains_key("format");
     if !document.contains_key(PRICES) {
-        return Err(Refusal::new(
+        return Err(SpanError::new(
             &(0..0),
             "[prices] is missing: write it with, for example, memory = \"5/GiB\"",
         ));
@@ -44,7 +44,7 @@ fn from_source(source: &Source) -> Result<Prices, Refusal> {
             true => format!("{name} is a section of plans, and format = 1 is missing: remove it"),
             false => format!("a file of prices has no '{name}': write it below [prices]"),
         };
-        return Err(Refusal::new(&key.span(), reason));
+        return Err(SpanError::new(&key.span(), reason));
     }
     let keys: PriceKeys = section::read(prices, "[prices]", &[])?;
     Ok(keys.prices())

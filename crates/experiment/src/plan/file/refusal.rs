@@ -56,12 +56,12 @@ impl fmt::Display for Refused {
 
 /// What is wrong at a place of the text, in bytes.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct SpanError {
     pub(super) span: Range<usize>,
     pub(super) reason: String,
 }
 
-impl Refusal {
+impl SpanError {
     pub(super) fn new(span: &Range<usize>, reason: impl Into<String>) -> Self {
         Self {
             span: span.clone(),
@@ -71,7 +71,7 @@ impl Refusal {
 
     /// What TOML or serde refuse in a section, of which `others` are keys that
     /// it does not know of.
-    pub(super) fn of(error: &toml::de::Error, section: &str, others: &[&str]) -> Self {
+    pub(super) fn from_toml(error: &toml::de::Error, section: &str, others: &[&str]) -> Self {
         let message = error.message();
         // "unknown field `x`, expected one of `a`, `b`".
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -98,7 +98,7 @@ pub(super) struct Source {
 
 impl Source {
     /// Finds the line of a refusal.
-    pub(super) fn locate(&self, refusal: Refusal) -> PlanFileError {
+    pub(super) fn locate(&self, refusal: SpanError) -> PlanFileError {
         let end = self.text.len();
         let begin = self.text.floor_char_boundary(refusal.span.start.min(end));
         let start = self.text[..begin].rfind('\n').map_or(0, |at| at + 1);
@@ -158,13 +158,13 @@ mod tests {
             text: "a = 1\r\n\tb = \"ä\" # c\r\n".into(),
         };
         let start = source.text.find('"').unwrap();
-        let refusal = Refusal::new(&(start..start + 4), "no");
+        let refusal = SpanError::new(&(start..start + 4), "no");
         assert_eq!(
             source.locate(refusal).to_string(),
             "p.toml:2: no\n  |\n2 | \tb = \"ä\" # c\n  | \t    ^^^"
         );
         // Behind the end of the text, and over several lines.
-        let text = |span: Range<usize>| source.locate(Refusal::new(&span, "no")).to_string();
+        let text = |span: Range<usize>| source.locate(SpanError::new(&span, "no")).to_string();
         assert!(text(900..901).starts_with("p.toml:3: no"));
         assert!(text(0..9).ends_with("1 | a = 1\n  | ^^^^^"));
     }

@@ -7,11 +7,13 @@ use toml::{
 };
 
 use super::{
-    keys::{Cells, ClientKeys, Experiment, FORMAT, Head, LISTS, Places, RunKeys, WorkloadKeys},
-    known::Known,
+    keys::{
+        Cells, ClientKeys, Experiment, FORMAT, LISTS, Places, RunKeys, TopLevelKeys, WorkloadKeys,
+    },
+    known::Registries,
     price_keys::PriceKeys,
-    refusal::Refusal,
-    value::{Entry, List, Number, Whole},
+    refusal::SpanError,
+    value::{Entry, List, Quantity, Whole},
 };
 
 /// The names of the sections.
@@ -23,12 +25,12 @@ pub(super) const PRICES: &str = "prices";
 
 /// A plan file's sections, each key read by itself.
 pub(super) struct Sections {
-    pub(super) head: Head,
+    pub(super) head: TopLevelKeys,
     pub(super) experiment: Experiment,
     pub(super) run: RunKeys,
     pub(super) workload: WorkloadKeys,
     /// The parameters of rows that the file gives.
-    pub(super) parameters: Vec<(&'static str, List<Number>)>,
+    pub(super) parameters: Vec<(&'static str, List<Quantity>)>,
     pub(super) cells: Cells,
     /// The options of databases that the file gives.
     pub(super) options: Vec<(&'static str, List<String>)>,
@@ -41,7 +43,7 @@ pub(super) struct Sections {
 impl Sections {
     /// Takes the document apart. Each section is read by its struct, once the
     /// keys that a registry describes are out of it.
-    pub(super) fn read(mut document: DeTable<'_>, known: &Known) -> Result<Self, Refusal> {
+    pub(super) fn read(mut document: DeTable<'_>, known: &Registries) -> Result<Self, SpanError> {
         let experiment = table(&mut document, "experiment")?;
         let run = table(&mut document, "run")?;
         let mut workload = table(&mut document, "workload")?;
@@ -80,14 +82,14 @@ impl Sections {
 }
 
 /// Takes a section out of the document; an empty one where there is none.
-pub(super) fn table<'i>(document: &mut DeTable<'i>, name: &str) -> Result<DeTable<'i>, Refusal> {
+pub(super) fn table<'i>(document: &mut DeTable<'i>, name: &str) -> Result<DeTable<'i>, SpanError> {
     let Some(value) = document.remove(name) else {
         return Ok(DeTable::new());
     };
     let span = value.span();
     match value.into_inner() {
         DeValue::Table(table) => Ok(table),
-        _ => Err(Refusal::new(
+        _ => Err(SpanError::new(
             &span,
             format!("{name} is not a section: write [{name}]"),
         )),
@@ -99,13 +101,13 @@ fn take_lists<'i, T: Deserialize<'i>>(
     table: &mut DeTable<'i>,
     section: &str,
     names: &[&'static str],
-) -> Result<Vec<(&'static str, T)>, Refusal> {
+) -> Result<Vec<(&'static str, T)>, SpanError> {
     let mut lists = Vec::new();
     for &name in names {
         if let Some(mut value) = table.remove(name) {
             make_list(name, &mut value)?;
             let list = T::deserialize(ValueDeserializer::from(value))
-                .map_err(|error| Refusal::of(&error, section, &[]))?;
+                .map_err(|error| SpanError::from_toml(&error, section, &[]))?;
             lists.push((name, list));
         }
     }
@@ -113,9 +115,9 @@ fn take_lists<'i, T: Deserialize<'i>>(
 }
 
 /// Makes a list of a single value, and refuses an empty list.
-fn make_list(name: &str, value: &mut Spanned<DeValue<'_>>) -> Result<(), Refusal> {
+fn make_list(name: &str, value: &mut Spanned<DeValue<'_>>) -> Result<(), SpanError> {
     match value.get_ref() {
-        DeValue::Array(entries) if entries.is_empty() => Err(Refusal::new(
+        DeValue::Array(entries) if entries.is_empty() => Err(SpanError::new(
             &value.span(),
             format!("{name} is an empty list: at least one entry is needed"),
         )),
@@ -135,26 +137,26 @@ pub(super) fn read<'i, T: Deserialize<'i>>(
     table: DeTable<'i>,
     section: &str,
     others: &[&str],
-) -> Result<T, Refusal> {
+) -> Result<T, SpanError> {
     let value = Spanned::new(0..0, DeValue::Table(table));
     T::deserialize(ValueDeserializer::from(value))
-        .map_err(|error| Refusal::of(&error, section, others))
+        .map_err(|error| SpanError::from_toml(&error, section, others))
 }
 
 /// Refuses other versions before anything else: their keys may be others.
-pub(super) fn check_format(document: &DeTable<'_>) -> Result<(), Refusal> {
+pub(super) fn check_format(document: &DeTable<'_>) -> Result<(), SpanError> {
     let Some(given) = document.get("format") else {
-        return Err(Refusal::new(
+        return Err(SpanError::new(
             &(0..0),
             format!("format is missing: write format = {FORMAT} before all sections"),
         ));
     };
     let found: Entry<Whole<0, { u64::MAX }>> =
         Deserialize::deserialize(ValueDeserializer::from(given.clone()))
-            .map_err(|error| Refusal::of(&error, "a plan", &[]))?;
+            .map_err(|error| SpanError::from_toml(&error, "a plan", &[]))?;
     match found.value.0 {
         FORMAT => Ok(()),
-        found => Err(Refusal::new(
+        found => Err(SpanError::new(
             &given.span(),
             format!("format {found} is not known: this octavo reads format {FORMAT}"),
         )),

@@ -44,10 +44,10 @@ isolation = "serializable"
 "#;
 
 fn parse(text: &str) -> Result<PlanFile, Refused> {
-    parse_with(text, &Known::standard())
+    parse_with(text, &Registries::standard())
 }
 
-fn parse_with(text: &str, known: &Known) -> Result<PlanFile, Refused> {
+fn parse_with(text: &str, known: &Registries) -> Result<PlanFile, Refused> {
     PlanFile::parse("plan.toml", text, known).map_err(|error| match error {
         PlanFileError::Refused(refused) => *refused,
         PlanFileError::Read { .. } => panic!("nothing is read: {error}"),
@@ -793,7 +793,7 @@ fn the_sample_plans_are_read() {
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
     let mut compared = Vec::new();
     for entry in fs::read_dir(plans).unwrap() {
-        let file = PlanFile::read(&entry.unwrap().path(), &Known::standard()).unwrap();
+        let file = PlanFile::read(&entry.unwrap().path(), &Registries::standard()).unwrap();
         file.check(Path::new("/nonexistent/octavo")).unwrap();
         compared.push(file.plan.compare);
     }
@@ -846,17 +846,17 @@ fn every_key_is_documented() {
         }
     }
     assert!(count > 35, "{count}");
-    for (name, _) in build::factors(&Known::standard()) {
+    for (name, _) in build::factors(&Registries::standard()) {
         assert!(documentation.contains(&format!("`\"{name}\"`")), "{name}");
     }
 }
 
-fn with_made_up() -> Known {
-    let Known {
+fn with_made_up() -> Registries {
+    let Registries {
         databases,
         workloads,
-    } = Known::standard();
-    Known {
+    } = Registries::standard();
+    Registries {
         databases: databases.with(&TOY),
         workloads: workloads.with(&TALLY),
     }

@@ -174,9 +174,9 @@ pub(super) struct Whole<const MIN: u64, const MAX: u64>(pub(super) u64);
 /// A number of things, or of bytes with or without a unit: which of them, the
 /// workload says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Number(pub(super) u64);
+pub(super) struct Quantity(pub(super) u64);
 
-impl Written for Number {
+impl Written for Quantity {
     const FORMS: &'static str = "a whole number, or a size such as \"1KiB\"";
 
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
@@ -193,13 +193,13 @@ impl Written for Number {
 
 /// A value whose form is known when the rest of the plan is.
 #[derive(Clone, Debug)]
-pub(super) enum Any {
+pub(super) enum DeferredValue {
     Text(String),
     Whole(i128),
     Fraction(f64),
 }
 
-impl Any {
+impl DeferredValue {
     /// Reads it; `None` where its type is none of the forms'.
     pub(super) fn read<T: Written>(&self) -> Option<Result<T, String>> {
         T::read(match self {
@@ -210,7 +210,7 @@ impl Any {
     }
 }
 
-impl Written for Any {
+impl Written for DeferredValue {
     const FORMS: &'static str = "an entry of the compared list";
 
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {

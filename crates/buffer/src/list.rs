@@ -101,9 +101,14 @@ impl Lists {
         longer.nodes[..count].copy_from_slice(&self.nodes[..count]);
         longer.states[..count].copy_from_slice(&self.states);
         longer.lengths = self.lengths;
-        for list in (0..LISTS).filter(|&list| self.lengths[list] > 0) {
+        for list in 0..LISTS {
+            let (own, ends) = (self.own(list), self.nodes[self.own(list) as usize]);
+            if ends.behind == own {
+                // Empty, or of pages that are only held.
+                continue;
+            }
             // The ring goes through another node.
-            let (own, ends) = (longer.own(list), self.nodes[self.own(list) as usize]);
+            let own = longer.own(list);
             longer.nodes[ends.behind as usize].before = own;
             longer.nodes[ends.before as usize].behind = own;
             longer.nodes[own as usize] = ends;
@@ -156,6 +161,18 @@ impl Lists {
         let own = self.own(list);
         let last = self.nodes[own as usize].before;
         self.link(list, page, last, own);
+    }
+
+    /// Puts a page that is in no list into one in which nobody asks for an order: it counts
+    /// there, and its own ring is as long as itself.
+    #[inline]
+    pub(crate) fn hold(&mut self, list: usize, page: Page) {
+        let own = page.number();
+        self.enter(list, page);
+        self.nodes[page.index()] = Node {
+            before: own,
+            behind: own,
+        };
     }
 
     /// Puts a page that is in no list behind another one, in that one's list.
@@ -285,11 +302,16 @@ impl Lists {
     }
 
     #[inline]
-    fn link(&mut self, list: usize, page: Page, before: u32, behind: u32) {
+    fn enter(&mut self, list: usize, page: Page) {
         let state = &mut self.states[page.index()];
         debug_assert_eq!(state.list(), None, "{page:?} is in a list");
         *state = state.in_list(list as u8 + 1);
         self.lengths[list] += 1;
+    }
+
+    #[inline]
+    fn link(&mut self, list: usize, page: Page, before: u32, behind: u32) {
+        self.enter(list, page);
         self.nodes[page.index()] = Node { before, behind };
         self.nodes[before as usize].behind = page.number();
         self.nodes[behind as usize].before = page.number();
@@ -331,9 +353,6 @@ pub(crate) trait ListPolicy {
 
     /// A page of the buffer, in this list, is dirty no more.
     fn cleaned(&mut self, _page: Page, _list: usize) {}
-
-    /// A page of the buffer, in this list, is about to leave it.
-    fn forgotten(&mut self, _page: Page, _list: usize) {}
 
     /// The lists have room for the pages below `pages` now.
     fn extended(&mut self, _pages: u32) {}
@@ -415,8 +434,7 @@ impl<P: ListPolicy> Policy for P {
     }
 
     fn forget(&mut self, page: Page) {
-        if let Some(list) = self.lists().buffered::<P>(page) {
-            self.forgotten(page, list);
+        if self.lists().buffered::<P>(page).is_some() {
             self.lists_mut().evict(page);
         }
     }

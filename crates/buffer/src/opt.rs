@@ -28,7 +28,8 @@ pub struct Opt<T> {
     next: Vec<u32>,
     /// By page: the place of its next reference.
     due: Box<[u32]>,
-    /// Of the wanted pages, where they are.
+    /// Of the wanted pages, where they are due; and where pages were that are not any more,
+    /// since to look when one is evicted costs less than to take each out.
     places: Places,
     lists: Lists,
     frames: Frames,
@@ -67,12 +68,22 @@ impl<T: Borrow<Trace>> Opt<T> {
         }
         let useless = [CLEAN, DIRTY].into_iter();
         let useless = useless.filter_map(|list| self.lists.back(list)).next();
-        let page = useless.or_else(|| {
-            let farthest = self.places.last()?;
-            self.places.remove(farthest);
-            Some(self.future.borrow().references()[farthest].page())
-        })?;
+        let page = useless.or_else(|| self.farthest())?;
         Some(self.lists.evict(page))
+    }
+
+    /// Takes out the wanted page whose next reference is farthest away.
+    #[inline]
+    fn farthest(&mut self) -> Option<Page> {
+        loop {
+            let place = self.places.last()?;
+            self.places.remove(place);
+            let page = self.future.borrow().references()[place].page();
+            let is_due = self.due[page.index()] as usize == place;
+            if is_due && self.lists.state(page).list() == Some(WANTED) {
+                return Some(page);
+            }
+        }
     }
 
     /// A page comes into the list where it belongs, out of the one in which it is.
@@ -90,36 +101,40 @@ impl<T: Borrow<Trace>> Opt<T> {
             if from.is_some() {
                 self.lists.remove(page);
             }
-            self.lists.push_front(to, page);
+            match to {
+                // Their order is that of places.
+                WANTED => self.lists.hold(to, page),
+                _ => self.lists.push_front(to, page),
+            }
         }
     }
 
     /// A page is referenced: its next reference is another one.
     #[inline]
-    fn pass(&mut self, page: Page, is_wanted: bool) {
+    fn pass(&mut self, page: Page) {
         let due = &mut self.due[page.index()];
         if *due != NEVER {
-            if is_wanted {
-                self.places.remove(*due as usize);
-            }
             *due = self.next[*due as usize];
         }
     }
 }
 
 impl<T: Borrow<Trace>> ListPolicy for Opt<T> {
+    // But for the last one of its page.
+    const MOVES: bool = false;
+
     lists!();
 
     #[inline]
     fn hit(&mut self, page: Page, list: usize) {
-        self.pass(page, list == WANTED);
+        self.pass(page);
         self.put(page, Some(list));
     }
 
     #[inline]
     fn miss(&mut self, page: Page, _list: Option<usize>) -> Option<Evicted> {
         let evicted = self.evict();
-        self.pass(page, false);
+        self.pass(page);
         self.put(page, None);
         evicted
     }
@@ -127,12 +142,6 @@ impl<T: Borrow<Trace>> ListPolicy for Opt<T> {
     fn cleaned(&mut self, page: Page, list: usize) {
         if list == DIRTY {
             self.lists.move_to_front(CLEAN, page);
-        }
-    }
-
-    fn forgotten(&mut self, page: Page, list: usize) {
-        if list == WANTED {
-            self.places.remove(self.due[page.index()] as usize);
         }
     }
 

@@ -29,7 +29,7 @@ use rustix::fs::{self, AtFlags, FallocateFlags, Stat, Timespec, Timestamps};
 use crate::{
     files::{Files, Handling, errno},
     lead, lock,
-    names::{Entry, Names, Owner, ROOT},
+    names::{DirectoryEntry, Names, Owner, ROOT},
 };
 
 /// The value of a result; an error is the answer.
@@ -49,7 +49,7 @@ pub(crate) struct EmulatedFiles {
     /// What the device draws, for those who ask.
     draw: Option<Draw>,
     /// Entries of open directories, as they were when reading began.
-    directories: RwLock<HashMap<u64, Mutex<Vec<Entry>>>>,
+    directories: RwLock<HashMap<u64, Mutex<Vec<DirectoryEntry>>>>,
     directories_opened: AtomicU64,
 }
 
@@ -126,7 +126,7 @@ impl EmulatedFiles {
         node: INodeNo,
         handle: FileHandle,
         offset: u64,
-    ) -> Result<Vec<(u64, Entry)>, Errno> {
+    ) -> Result<Vec<(u64, DirectoryEntry)>, Errno> {
         let directories = lock::read(&self.directories);
         let mut entries = lock::lock(directories.get(&handle.0).ok_or(Errno::EBADF)?);
         if offset == 0 {

@@ -34,7 +34,7 @@ pub(crate) struct Owner {
 
 /// An entry of a directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DirectoryEntry {
     pub(crate) node: u64,
     pub(crate) kind: FileType,
     pub(crate) name: OsString,
@@ -127,11 +127,11 @@ impl Names {
             .open(path(&*self.node(number)?))
     }
 
-    pub(crate) fn entries(&self, number: u64) -> io::Result<Vec<Entry>> {
+    pub(crate) fn entries(&self, number: u64) -> io::Result<Vec<DirectoryEntry>> {
         fs::Dir::new(self.directory(number)?)?
             .map(|entry| {
                 let entry = entry?;
-                Ok(Entry {
+                Ok(DirectoryEntry {
                     node: entry.ino(),
                     kind: entry.file_type(),
                     name: OsStr::from_bytes(entry.file_name().to_bytes()).to_owned(),

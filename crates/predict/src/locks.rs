@@ -13,10 +13,10 @@ use crate::engine::Grain;
 /// them by a key that another locked row has, as the lines of an order.
 const ROWS_MAX: u32 = 1;
 
-type Row = (TableId, Place);
+type RowKey = (TableId, Place);
 
 /// What all who change a database that has one writer at a time take instead.
-const EVERYTHING: Row = (TableId(usize::MAX), Place::initial(0));
+const EVERYTHING: RowKey = (TableId(usize::MAX), Place::initial(0));
 
 /// Locked rows, and those who wait.
 ///
@@ -29,8 +29,8 @@ const EVERYTHING: Row = (TableId(usize::MAX), Place::initial(0));
 #[derive(Debug)]
 pub(crate) struct Locks {
     grain: Grain,
-    held: HashMap<Row, usize>,
-    waiting: VecDeque<(usize, Vec<Row>)>,
+    held: HashMap<RowKey, usize>,
+    waiting: VecDeque<(usize, Vec<RowKey>)>,
 }
 
 impl Locks {
@@ -46,7 +46,7 @@ impl Locks {
     /// Has a client lock what it changes: whether it has all of it now. Else it is among
     /// those whom [`Self::release`] returns, once.
     pub(crate) fn take(&mut self, client: usize, touches: &[Touch]) -> bool {
-        let rows: Vec<Row> = match self.grain {
+        let rows: Vec<RowKey> = match self.grain {
             Grain::Row => {
                 let changes = touches.iter().filter(|touch| {
                     matches!(touch.action, Action::Update { .. } | Action::Delete)
@@ -65,7 +65,7 @@ impl Locks {
         false
     }
 
-    fn hold(&mut self, client: usize, rows: &[Row]) -> bool {
+    fn hold(&mut self, client: usize, rows: &[RowKey]) -> bool {
         if rows.iter().any(|row| self.held.contains_key(row)) {
             return false;
         }

@@ -111,7 +111,7 @@ impl Done {
 /// Clients of a database on a device.
 pub struct System {
     engine: Box<dyn Engine>,
-    seats: Vec<Seat>,
+    seats: Vec<ModeledClient>,
     /// How many of them execute transactions, the first ones.
     active: usize,
     /// One for all: what rows there are does not depend on who made them.
@@ -155,7 +155,7 @@ const IN_BACKGROUND: Tag = Tag(u32::MAX);
 const TO_THE_LOG: Tag = Tag(u32::MAX - 1);
 
 /// A client and its transaction.
-struct Seat {
+struct ModeledClient {
     client: Box<dyn Client>,
     touches: Vec<Touch>,
     ios: Vec<Io>,
@@ -211,7 +211,7 @@ impl System {
             locks: Locks::new(engine.grain()),
             engine,
             active: clients.len(),
-            seats: clients.into_iter().map(Seat::new).collect(),
+            seats: clients.into_iter().map(ModeledClient::new).collect(),
             tracer: workload.touch_tracer(),
             now,
             device,
@@ -663,7 +663,7 @@ fn waits(ios: &[Io]) -> u64 {
     waits
 }
 
-impl Seat {
+impl ModeledClient {
     fn new(client: Box<dyn Client>) -> Self {
         Self {
             client,

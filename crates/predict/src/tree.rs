@@ -138,7 +138,7 @@ struct Leaf {
 
 /// Where a row's leaf is.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct LeafPosition {
     page: Page,
     parent: u32,
     begin: Place,
@@ -211,11 +211,11 @@ impl Tree {
         }
     }
 
-    fn find(&self, place: Place) -> Found {
+    fn find(&self, place: Place) -> LeafPosition {
         if let Some((&begin, leaf)) = self.changed.range(..=place).next_back()
             && leaf.end.is_none_or(|end| place < end)
         {
-            return Found {
+            return LeafPosition {
                 page: leaf.page,
                 parent: leaf.parent,
                 begin,
@@ -223,7 +223,7 @@ impl Tree {
             };
         }
         let leaf = self.loaded_leaf(place.initial);
-        Found {
+        LeafPosition {
             page: after(self.first_leaf, leaf),
             parent: self.parent_of(leaf),
             begin: Place::initial(if leaf == 0 { 0 } else { self.shape.start(leaf) }),
@@ -268,7 +268,7 @@ impl Tree {
         first: Place,
         rows: u32,
         steps: &mut Steps,
-        mut visit: impl FnMut(Place, &Found, &mut Steps),
+        mut visit: impl FnMut(Place, &LeafPosition, &mut Steps),
     ) {
         let mut place = first;
         let mut found = self.find(place);
@@ -611,7 +611,7 @@ impl Tree {
 
     /// Keeps the leaf of a place row by row from now on; where it begins.
     fn keep(&mut self, place: Place) -> Place {
-        let Found {
+        let LeafPosition {
             page,
             parent,
             begin,

@@ -1,6 +1,6 @@
 //! Reports of studies: score cards, figures drawn again, constants and settings.
 
-use octavo_study::{BY, Drawn, Moved, Outcome, Predicted, Relation, Row, Score, Study};
+use octavo_study::{BY, Drawn, Moved, Outcome, Predicted, Relation, Score, ScoredClaim, Study};
 use serde::Serialize;
 
 use crate::{
@@ -91,7 +91,7 @@ fn overview(all: &[Reproduction]) -> Section {
         })
         .figure("fitted and near", |of| {
             let rows = of.score.rows.iter();
-            let is_near = |row: &Row| match row.outcome {
+            let is_near = |row: &ScoredClaim| match row.outcome {
                 Outcome::Fitted { is_near, .. } => Some(is_near),
                 _ => None,
             };
@@ -180,9 +180,9 @@ const NO_SHAPE: &str = "no such shape";
 
 /// Which predictions are furthest off.
 fn misses(score: &Score) -> String {
-    let mut off: Vec<&Row> = score.rows.iter().filter(|row| row.is_off()).collect();
+    let mut off: Vec<&ScoredClaim> = score.rows.iter().filter(|row| row.is_off()).collect();
     // A shape that is missing has no figure, and is off by more than any.
-    let size = |row: &&Row| row.error.map_or(f64::INFINITY, f64::abs);
+    let size = |row: &&ScoredClaim| row.error.map_or(f64::INFINITY, f64::abs);
     off.sort_by(|a, b| size(b).total_cmp(&size(a)));
     match off[..] {
         [] => "No prediction is off.".into(),
@@ -196,16 +196,16 @@ fn misses(score: &Score) -> String {
 }
 
 /// Rows of one sort: figures that device models were fitted to, or all others.
-fn tested(score: &Score, are_fitted_devices: bool) -> Vec<&Row> {
-    let says = |row: &&Row| !matches!(row.outcome, Outcome::Untested(_));
+fn tested(score: &Score, are_fitted_devices: bool) -> Vec<&ScoredClaim> {
+    let says = |row: &&ScoredClaim| !matches!(row.outcome, Outcome::Untested(_));
     let is_fitted_device =
-        |row: &Row| row.is_of_device && matches!(row.outcome, Outcome::Fitted { .. });
+        |row: &ScoredClaim| row.is_of_device && matches!(row.outcome, Outcome::Fitted { .. });
     let rows = score.rows.iter().filter(says);
     rows.filter(|row| is_fitted_device(row) == are_fitted_devices)
         .collect()
 }
 
-fn rows(caption: &str, rows: &[&Row]) -> Table {
+fn rows(caption: &str, rows: &[&ScoredClaim]) -> Table {
     let has_measured = rows.iter().any(|row| row.measured.is_some());
     let mut table = Table::with_rows(caption, rows)
         .prose("claim", |row| row.text.clone())
@@ -236,7 +236,7 @@ fn rows(caption: &str, rows: &[&Row]) -> Table {
         .build()
 }
 
-fn published(row: &Row) -> String {
+fn published(row: &ScoredClaim) -> String {
     if row.published.is_none() {
         return "none".into();
     }
@@ -253,7 +253,7 @@ fn published(row: &Row) -> String {
     format!("{relation}{low}{high}{unit}{}", row.unit)
 }
 
-fn measured(row: &Row) -> String {
+fn measured(row: &ScoredClaim) -> String {
     let Some(measured) = row.measured else {
         return String::new();
     };
@@ -314,7 +314,7 @@ fn method(of: &Reproduction) -> Section {
             .prose("source", |of| of.2.clone());
         section.push(Block::Table(table.build()));
     }
-    let claims: Vec<&Row> = of.score.rows.iter().collect();
+    let claims: Vec<&ScoredClaim> = of.score.rows.iter().collect();
     let sources = Table::with_rows("Claims and where they were published", &claims)
         .prose("claim", |row| row.text.clone())
         .prose("source", |row| row.source.clone())
@@ -332,8 +332,8 @@ mod tests {
 
     use super::*;
 
-    fn row(text: &str, predicted: f64, outcome: Outcome) -> Row {
-        Row {
+    fn row(text: &str, predicted: f64, outcome: Outcome) -> ScoredClaim {
+        ScoredClaim {
             text: text.into(),
             is_of_device: text.starts_with("device"),
             source: "table 2".into(),
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    fn reproduction_of(rows: Vec<Row>) -> Reproduction {
+    fn reproduction_of(rows: Vec<ScoredClaim>) -> Reproduction {
         let study = octavo_study::find("pure-2012").unwrap();
         Reproduction {
             title: study.title.clone(),

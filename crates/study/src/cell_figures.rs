@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::{
     claim::Figure,
     error::StudyError,
-    experiment::{Cell, Experiment},
+    experiment::{Experiment, StudyCell},
     study::StudyPrices,
 };
 
@@ -32,7 +32,7 @@ pub struct CellFigures {
     pub experiment: String,
     /// The cell.
     #[serde(flatten)]
-    pub cell: Cell,
+    pub cell: StudyCell,
     /// Transactions of all kinds a second.
     pub tps: f64,
     /// Counted transactions a minute.
@@ -167,11 +167,11 @@ const LOOK: u64 = 256;
 pub(crate) fn figures(
     experiment: &Experiment,
     workload: &dyn Workload,
-    cells: &[Cell],
+    cells: &[StudyCell],
     flow: &dyn Fn() -> ControlFlow<()>,
 ) -> Result<Vec<CellFigures>, StudyError> {
     let first = &cells[0];
-    let failed = |cell: &Cell| {
+    let failed = |cell: &StudyCell| {
         let cell = format!("{}: {cell}", experiment.name);
         |source| match source {
             PredictError::Stopped => StudyError::Stopped,
@@ -179,7 +179,7 @@ pub(crate) fn figures(
         }
     };
     let clients_max = cells.iter().map(|cell| cell.clients).max();
-    let open = |cell: &Cell| -> Result<(Setup, Box<dyn Device + Send>), StudyError> {
+    let open = |cell: &StudyCell| -> Result<(Setup, Box<dyn Device + Send>), StudyError> {
         let entry = catalog::find(&cell.device)?;
         let setup = Setup {
             model: model(experiment, entry.rotates())?,
@@ -256,7 +256,7 @@ fn draws(
 fn count(
     experiment: &Experiment,
     workload: &dyn Workload,
-    cell: &Cell,
+    cell: &StudyCell,
     draws: Option<(MachinePower, Draw)>,
     system: &mut System,
     flow: &dyn Fn() -> ControlFlow<()>,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     error::StudyError,
-    experiment::Cell,
+    experiment::StudyCell,
     place::Axis,
     predict::Predicted,
     study::{Chart, Study},
@@ -48,11 +48,11 @@ impl Study {
         let places = levels(&cells, chart.along);
         let mut curves = Vec::new();
         for line in levels(&cells, chart.lines) {
-            let own: Vec<&Cell> = cells
+            let own: Vec<&StudyCell> = cells
                 .iter()
                 .filter(|cell| cell.level(chart.lines) == line)
                 .collect();
-            let at = |cell: &Cell| {
+            let at = |cell: &StudyCell| {
                 let level = cell.level(chart.along);
                 places.iter().position(|place| *place == level)
             };
@@ -89,7 +89,7 @@ impl Study {
     }
 
     /// What was published of a cell of a chart: in the middle where that is a range.
-    fn published(&self, chart: &Chart, cell: &Cell) -> Option<f64> {
+    fn published(&self, chart: &Chart, cell: &StudyCell) -> Option<f64> {
         let claims = self.claims.iter().filter(|claim| {
             claim.experiment.as_ref() == Some(&chart.experiment)
                 && claim.figure == Some(chart.figure)
@@ -109,7 +109,7 @@ impl Study {
 }
 
 /// The levels that cells have of an axis, as they come.
-fn levels(cells: &[Cell], axis: Axis) -> Vec<String> {
+fn levels(cells: &[StudyCell], axis: Axis) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
     for cell in cells {
         let level = cell.level(axis);

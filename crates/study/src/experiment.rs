@@ -161,7 +161,7 @@ impl Constants {
 
 /// One combination.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Cell {
+pub struct StudyCell {
     /// Its place among the study's experiments.
     #[serde(skip)]
     pub experiment: usize,
@@ -177,7 +177,7 @@ pub struct Cell {
     pub clients: u32,
 }
 
-impl Cell {
+impl StudyCell {
     /// Its level of an axis, in words.
     pub fn level(&self, axis: Axis) -> String {
         match axis {
@@ -190,7 +190,7 @@ impl Cell {
     }
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for StudyCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             device,
@@ -213,7 +213,7 @@ impl Experiment {
     ///
     /// # Errors
     /// In words, what is missing or not there.
-    pub fn cells_at(&self, place: &Place, free: &[Axis]) -> Result<Vec<Cell>, String> {
+    pub fn cells_at(&self, place: &Place, free: &[Axis]) -> Result<Vec<StudyCell>, String> {
         let page_sizes: Vec<PageSize> = self.page_size.iter().map(|size| size.0).collect();
         let memories: Vec<ByteCount> = self.memory.iter().map(|size| size.0).collect();
         let page_size = place.page_size.as_ref().map(|size| size.0);
@@ -235,7 +235,7 @@ impl Experiment {
             for &page_size in &page_sizes {
                 for &memory in &memories {
                     for &cpus in &cpus {
-                        let cell = |&clients: &u32| Cell {
+                        let cell = |&clients: &u32| StudyCell {
                             experiment: 0,
                             device: device.clone(),
                             page_size,

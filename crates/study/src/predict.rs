@@ -16,7 +16,7 @@ use crate::{
     cell_figures::{CellFigures, SEED, figures, model, workload},
     claim::{Claim, Shape},
     error::StudyError,
-    experiment::Cell,
+    experiment::StudyCell,
     place::{Axis, Place},
     study::Study,
 };
@@ -37,7 +37,7 @@ impl Predicted {
     pub(crate) fn of<'a>(
         &'a self,
         study: &'a Study,
-        cells: &'a [Cell],
+        cells: &'a [StudyCell],
     ) -> impl Iterator<Item = &'a CellFigures> {
         cells.iter().filter_map(|cell| {
             let experiment = &study.experiments.get(cell.experiment)?.name;
@@ -54,14 +54,14 @@ impl Study {
         experiment: &str,
         place: &Place,
         free: &[Axis],
-    ) -> Result<Vec<Cell>, StudyError> {
+    ) -> Result<Vec<StudyCell>, StudyError> {
         let name = place.experiment.as_deref().unwrap_or(experiment);
         let number = self.experiments.iter().position(|of| of.name == name);
         let number =
             number.ok_or_else(|| self.invalid(format!("it has no experiment '{name}'")))?;
         let cells = self.experiments[number].cells_at(place, free);
         let cells = cells.map_err(|reason| self.invalid(format!("experiment {name}: {reason}")))?;
-        let with_number = |cell| Cell {
+        let with_number = |cell| StudyCell {
             experiment: number,
             ..cell
         };
@@ -69,7 +69,7 @@ impl Study {
     }
 
     /// All cells that claims and charts want.
-    fn wanted(&self) -> Result<Vec<Cell>, StudyError> {
+    fn wanted(&self) -> Result<Vec<StudyCell>, StudyError> {
         let mut wanted = BTreeSet::new();
         for claim in &self.claims {
             let Some(experiment) = &claim.experiment else {
@@ -88,8 +88,8 @@ impl Study {
 
     /// These, with those together that one warm system serves: by its devices in
     /// their order, and then by numbers of clients, the smallest first.
-    fn groups(&self) -> Result<Vec<Vec<Cell>>, StudyError> {
-        let mut groups: BTreeMap<_, Vec<Cell>> = BTreeMap::new();
+    fn groups(&self) -> Result<Vec<Vec<StudyCell>>, StudyError> {
+        let mut groups: BTreeMap<_, Vec<StudyCell>> = BTreeMap::new();
         for (number, cell) in self.wanted()?.into_iter().enumerate() {
             let experiment = &self.experiments[cell.experiment];
             let shares = experiment.is_one_system.is_some();
@@ -109,7 +109,7 @@ impl Study {
         }
         for cells in groups.values_mut() {
             let devices = &self.experiments[cells[0].experiment].device;
-            let place = |cell: &Cell| devices.iter().position(|device| *device == cell.device);
+            let place = |cell: &StudyCell| devices.iter().position(|device| *device == cell.device);
             cells.sort_by_key(|cell| (place(cell), cell.clients));
         }
         Ok(groups.into_values().collect())
@@ -159,7 +159,7 @@ pub(crate) fn predict_experiments(
 
 fn carry_out(
     study: &Study,
-    groups: Vec<Vec<Cell>>,
+    groups: Vec<Vec<StudyCell>>,
     entries: &[Entry],
     threads: usize,
     progress: &Progress<'_>,

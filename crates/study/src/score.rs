@@ -8,7 +8,7 @@ use crate::{
     cell_figures::CellFigures,
     claim::{Claim, Shape},
     error::StudyError,
-    experiment::Cell,
+    experiment::StudyCell,
     measured::Measured,
     place::Axis,
     predict::Predicted,
@@ -22,12 +22,12 @@ pub struct Score {
     /// The study's name.
     pub study: String,
     /// Claims in the study's order, then the figures of its devices.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ScoredClaim>,
 }
 
 /// One claim.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ScoredClaim {
     /// What is claimed.
     pub text: String,
     /// Whether it is of a device alone, as the catalog has it.
@@ -75,7 +75,7 @@ pub enum Outcome {
     Untested(String),
 }
 
-impl Row {
+impl ScoredClaim {
     /// Whether it is a prediction that does not hold.
     pub fn is_off(&self) -> bool {
         matches!(self.outcome, Outcome::Off | Outcome::NoShape)
@@ -85,11 +85,11 @@ impl Row {
 impl Score {
     /// Rows that hold, and all that are predictions.
     pub fn held(&self) -> (usize, usize) {
-        let count = |is_counted: fn(&Row) -> bool| -> usize {
+        let count = |is_counted: fn(&ScoredClaim) -> bool| -> usize {
             self.rows.iter().filter(|row| is_counted(row)).count()
         };
         let holds = count(|row| row.outcome == Outcome::Holds);
-        (holds, holds + count(Row::is_off))
+        (holds, holds + count(ScoredClaim::is_off))
     }
 
     /// The mean of how far predictions are off, as a share, a missing peak or knee by all of
@@ -122,14 +122,16 @@ pub fn score(
     for (number, claim) in study.claims.iter().enumerate() {
         let found = found(study, claim, predicted)?;
         let predicted = match found {
-            Found::Figure(figure) => Some(figure),
+            PredictedFigure::Figure(figure) => Some(figure),
             _ => None,
         };
         let error = predicted.and_then(|figure| claim.error(figure));
         let is_near = predicted.is_some_and(|figure| claim.holds(figure));
         let outcome = match (&claim.untested, &claim.fitted, found) {
             (Some(why), ..) => Outcome::Untested(why.clone()),
-            (_, _, Found::Nothing) => Outcome::Untested("the models give no such figure".into()),
+            (_, _, PredictedFigure::Nothing) => {
+                Outcome::Untested("the models give no such figure".into())
+            }
             (_, Some(fitted), _) => Outcome::Fitted {
                 what: fitted.clone(),
                 is_near,
@@ -137,11 +139,11 @@ pub fn score(
             _ if claim.is_asked => Outcome::Asked,
             _ if is_near => Outcome::Holds,
             // Of a curve that has no peak or knee, nothing is where it was published.
-            (_, _, Found::NoShape) if claim.published.is_some() => Outcome::NoShape,
+            (_, _, PredictedFigure::NoShape) if claim.published.is_some() => Outcome::NoShape,
             _ => Outcome::Off,
         };
         let measured = measured.iter().find(|(of, _)| *of == number);
-        rows.push(Row {
+        rows.push(ScoredClaim {
             text: claim.text.clone(),
             is_of_device: false,
             source: claim.source.clone(),
@@ -170,7 +172,7 @@ pub fn score(
     })
 }
 
-fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool) -> Row {
+fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool) -> ScoredClaim {
     use octavo_device::catalog::Figure;
     let published = &compared.published;
     let over = published.over.as_ref().map(|over| {
@@ -178,7 +180,7 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
         let whose = whose.map_or(String::new(), |whose| format!(" of {whose}"));
         format!(" over {over}{whose}")
     });
-    Row {
+    ScoredClaim {
         text: format!("{device}: {}{}", published.at, over.unwrap_or_default()),
         is_of_device: true,
         source: published.source.clone(),
@@ -207,7 +209,7 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
 
 /// What the models say of a claim.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum PredictedFigure {
     /// Nothing: its figure is not known of these cells.
     Nothing,
     /// The figures of a curve, which has not the shape that is claimed.
@@ -216,12 +218,16 @@ enum Found {
     Figure(f64),
 }
 
-fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Found, StudyError> {
+fn found(
+    study: &Study,
+    claim: &Claim,
+    predicted: &Predicted,
+) -> Result<PredictedFigure, StudyError> {
     let (Some(experiment), Some(figure)) = (&claim.experiment, claim.figure) else {
-        return Ok(Found::Nothing);
+        return Ok(PredictedFigure::Nothing);
     };
     let kind = claim.kind.as_deref();
-    let of = |place| -> Result<Found, StudyError> {
+    let of = |place| -> Result<PredictedFigure, StudyError> {
         let cells = study.cells(experiment, place, &claim.axes())?;
         let figures: Vec<(&CellFigures, f64)> = predicted
             .of(study, &cells)
@@ -234,28 +240,27 @@ fn found(study: &Study, claim: &Claim, predicted: &Predicted) -> Result<Found, S
             return Err(study.invalid(reason));
         }
         Ok(match (claim.shape, claim.along, &figures[..]) {
-            (_, _, []) => Found::Nothing,
-            (Some(shape), Some(along), _) => {
-                of_curve(shape, along, &figures).map_or(Found::NoShape, Found::Figure)
-            }
-            (_, _, [(_, figure), ..]) => Found::Figure(*figure),
+            (_, _, []) => PredictedFigure::Nothing,
+            (Some(shape), Some(along), _) => of_curve(shape, along, &figures)
+                .map_or(PredictedFigure::NoShape, PredictedFigure::Figure),
+            (_, _, [(_, figure), ..]) => PredictedFigure::Figure(*figure),
         })
     };
     let found = match (of(&claim.at)?, &claim.over) {
-        (Found::Figure(own), Some(over)) => match of(over)? {
-            Found::Figure(other) => Found::Figure(own / other),
+        (PredictedFigure::Figure(own), Some(over)) => match of(over)? {
+            PredictedFigure::Figure(other) => PredictedFigure::Figure(own / other),
             less => less,
         },
         (found, _) => found,
     };
     Ok(match found {
-        Found::Figure(figure) if !figure.is_finite() => Found::Nothing,
+        PredictedFigure::Figure(figure) if !figure.is_finite() => PredictedFigure::Nothing,
         found => found,
     })
 }
 
 /// Where a cell is along an axis, as a number.
-fn position(cell: &Cell, along: Axis) -> f64 {
+fn position(cell: &StudyCell, along: Axis) -> f64 {
     match along {
         Axis::Memory => cell.memory.get() as f64 / ByteCount::mib(1024).get() as f64,
         Axis::PageSize => f64::from(cell.page_size.get()),

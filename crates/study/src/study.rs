@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     claim::{Claim, Figure},
     error::StudyError,
-    experiment::{Cell, Experiment},
+    experiment::{Experiment, StudyCell},
     place::{Axis, Place},
 };
 
@@ -93,7 +93,7 @@ pub struct StudyPrices {
 
 impl StudyPrices {
     /// What a cell costs: machine, memory and storage; `None` of a device without a price.
-    pub fn cost(&self, cell: &Cell) -> Option<f64> {
+    pub fn cost(&self, cell: &StudyCell) -> Option<f64> {
         let gib = cell.memory.get() as f64 / ByteCount::mib(1024).get() as f64;
         let device = self.devices.get(&cell.device)?;
         Some(*self.machine + *self.memory_gib * gib + **device)

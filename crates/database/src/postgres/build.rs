@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use super::{
     cache::{Cache, Workplace, cache_directory, open_to_all, program_on_path, require},
     refusal::refuse,
-    source::{self, Found, Source, SourceFiles},
+    source::{self, Source, SourceAtHand, SourceFiles},
 };
 use crate::{
     DatabaseError, Result,
@@ -184,7 +184,7 @@ fn fresh(log: PathBuf) -> Result<PathBuf> {
 }
 
 /// The directory of a build in the cache.
-fn name_of(found: &Found, page_size: PageSize, wal_block_size: PageSize) -> String {
+fn name_of(found: &SourceAtHand, page_size: PageSize, wal_block_size: PageSize) -> String {
     format!(
         "postgresql-{}-{}k-wal{}k-{}-r{RECIPE}",
         found.version,
@@ -197,7 +197,7 @@ fn name_of(found: &Found, page_size: PageSize, wal_block_size: PageSize) -> Stri
 /// One build.
 struct Build<'a> {
     what: String,
-    found: &'a Found,
+    found: &'a SourceAtHand,
     page_size: PageSize,
     wal_block_size: PageSize,
     cache: &'a Cache,

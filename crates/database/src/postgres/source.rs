@@ -63,7 +63,7 @@ pub(crate) fn version_of(source: &Source) -> Result<String> {
 
 /// A source at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SourceAtHand {
     /// Its version.
     pub(super) version: String,
     /// Tells it from other sources of the same version.
@@ -83,7 +83,7 @@ pub(super) enum SourceFiles {
 
 /// The source where it is at hand; `None` where it has to be downloaded.
 /// `cache` is the directory of caches, which need not be there.
-pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>> {
+pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<SourceAtHand>> {
     let place = match source {
         Source::Tarball(path) => SourceFiles::Tarball(path.clone()),
         Source::Directory(path) => SourceFiles::Directory(path.clone()),
@@ -102,7 +102,7 @@ pub(super) fn at_hand(source: &Source, cache: &Path) -> Result<Option<Found>> {
             fingerprint_of_directory(path)?,
         ),
     };
-    Ok(Some(Found {
+    Ok(Some(SourceAtHand {
         version,
         fingerprint,
         place,
@@ -117,7 +117,7 @@ pub(super) fn obtain(
     workplace: &Workplace,
     log: &Path,
     step: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<Found> {
+) -> Result<SourceAtHand> {
     if let Source::Distribution { major } = source
         && downloaded(&Cache::sources(cache.root()), *major).is_none()
     {

@@ -55,7 +55,7 @@ use surface::Surface;
 /// The profile's points as a device.
 pub struct Profiled {
     geometry: Geometry,
-    kinds: [Kind; 2],
+    kinds: [Direction; 2],
     flush: Flush,
     /// By the share of reads: what mixes do to all rates.
     interference: Curve,
@@ -70,7 +70,7 @@ pub struct Profiled {
 }
 
 /// What is known of reads or of writes.
-struct Kind {
+struct Direction {
     random: Order,
     sequential: Option<Order>,
     /// IOPS over a range as a share of those over the whole file.
@@ -165,7 +165,7 @@ impl Profiled {
             let sequential = surface(mix, Pattern::Sequential, Some(&random));
             let mut order =
                 |pattern, surface| Order::new(profile, mix, pattern, surface, &mut shared, queue);
-            Kind {
+            Direction {
                 sequential: sequential.map(|surface| order(Pattern::Sequential, surface)),
                 random: order(Pattern::Random, random),
                 ranges: ranges(profile, mix),
@@ -328,7 +328,7 @@ impl std::fmt::Debug for Profiled {
     }
 }
 
-impl Kind {
+impl Direction {
     fn order(&self, pattern: Pattern) -> &Order {
         match (pattern, &self.sequential) {
             (Pattern::Sequential, Some(order)) => order,
@@ -470,7 +470,7 @@ fn ranges(profile: &Profile, mix: Mix) -> Curve {
 
 /// Over the share of reads: the rate of mixes as a share of the one at which
 /// reads and writes would only share the time.
-fn interference(profile: &Profile, kinds: &[Kind; 2]) -> Curve {
+fn interference(profile: &Profile, kinds: &[Direction; 2]) -> Curve {
     let mut shares = BTreeMap::from([(0, vec![1.0]), (100, vec![1.0])]);
     for point in &profile.points {
         let spec = &point.spec;

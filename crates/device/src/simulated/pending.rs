@@ -10,7 +10,7 @@ use crate::{Completion, Tag};
 /// they were added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pending {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<PendingEvent>>,
     /// Entries that were added since there was none.
     added: u32,
     now: Moment,
@@ -20,9 +20,9 @@ pub(crate) struct Pending {
 /// and 32 bits. Two of these are compared without a branch, of which half
 /// would be predicted wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u128);
+struct PendingEvent(u128);
 
-impl Entry {
+impl PendingEvent {
     #[inline]
     const fn new(at: Moment, order: u32, tag: Tag) -> Self {
         Self((at.get() as u128) << 64 | (order as u128) << 32 | tag.0 as u128)
@@ -45,7 +45,8 @@ impl Pending {
         if self.added == u32::MAX {
             self.renumber();
         }
-        self.heap.push(Reverse(Entry::new(at, self.added, tag)));
+        self.heap
+            .push(Reverse(PendingEvent::new(at, self.added, tag)));
         self.added += 1;
     }
 
@@ -99,7 +100,7 @@ impl Pending {
         let mut entries = std::mem::take(&mut self.heap).into_vec();
         entries.sort_unstable_by_key(|Reverse(entry)| *entry);
         for (order, Reverse(entry)) in (0..).zip(&mut entries) {
-            *entry = Entry::new(entry.at(), order, entry.tag());
+            *entry = PendingEvent::new(entry.at(), order, entry.tag());
         }
         self.added = entries.len() as u32;
         self.heap = entries.into();

@@ -160,11 +160,11 @@ impl Executor for PredictedExecutor<'_> {
                 setup.model = setup.model.foresee(future.map_err(refused)?);
             }
             let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
-            let seat = Seat {
+            let seat = PredictedSeat {
                 known: self.prediction.known(cell),
                 draw: self.prediction.device.draw(),
                 machine: self.prediction.machine.as_ref().map(|of| of.power()),
-                ..Seat::new(system, workload)
+                ..PredictedSeat::new(system, workload)
             };
             seats.insert(number, seat);
         }
@@ -174,12 +174,12 @@ impl Executor for PredictedExecutor<'_> {
 
 /// Modeled cells by their number.
 struct PredictedSitting<'a> {
-    seats: BTreeMap<usize, Seat<'a>>,
+    seats: BTreeMap<usize, PredictedSeat<'a>>,
     monitor: &'a Monitor<'a>,
 }
 
 /// A modeled cell.
-struct Seat<'a> {
+struct PredictedSeat<'a> {
     system: System,
     workload: &'a dyn Workload,
     total: Total,
@@ -216,7 +216,7 @@ impl Total {
     }
 }
 
-impl<'a> Seat<'a> {
+impl<'a> PredictedSeat<'a> {
     fn new(system: System, workload: &'a dyn Workload) -> Self {
         Self {
             system,

@@ -10,7 +10,7 @@ use octavo_workload::{Workload, WorkloadError};
 
 use super::{
     Cpu, Slowness,
-    fit::{FitError, Reference},
+    fit::{FitError, FitTarget},
     rotates,
 };
 use crate::{
@@ -130,7 +130,7 @@ impl Calibrated {
             });
         };
         let transactions = each.iter().map(|one| one.transactions).sum::<f64>() as u64;
-        let reference = Reference {
+        let reference = FitTarget {
             workload: cell.workload.as_ref(),
             setup: Setup {
                 model,

@@ -36,7 +36,7 @@ pub enum FitError {
 }
 
 /// A cell that was measured, and how to model it.
-pub(super) struct Reference<'a> {
+pub(super) struct FitTarget<'a> {
     pub(super) workload: &'a dyn Workload,
     /// Its processor's cost and its slowness are what is looked for.
     pub(super) setup: Setup,
@@ -63,7 +63,7 @@ struct Modeled {
     transactions: u64,
 }
 
-impl Reference<'_> {
+impl FitTarget<'_> {
     /// How many times as long as the profile says requests took under the database. What
     /// the processor took of its transactions is known.
     pub(super) fn slowness(&self, cpu: &Cpu) -> Result<Slowness, FitError> {
@@ -294,7 +294,7 @@ mod tests {
             .with_script(Script::SimpleUpdate);
         let profile = profile();
         for clients in [1, 8] {
-            let mut reference = Reference {
+            let mut reference = FitTarget {
                 workload: &workload,
                 setup: Setup {
                     model: model_of("postgres", &[], false).unwrap(),

@@ -27,7 +27,7 @@ pub(super) struct Heap {
     /// What is free on pages that changed, by their number in this table.
     free: HashMap<u32, u32>,
     /// Rows that came later, that grew, or that left their page.
-    rows: HashMap<Place, Row>,
+    rows: HashMap<Place, StoredRow>,
     /// Where rows come in.
     target: Option<u32>,
     /// Pages that lost so many rows that others may come in.
@@ -37,7 +37,7 @@ pub(super) struct Heap {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct StoredRow {
     /// The page that indexes lead to.
     home: u32,
     /// Where it is instead.
@@ -85,8 +85,8 @@ impl Heap {
         }
     }
 
-    fn find(&self, place: Place) -> Row {
-        self.rows.get(&place).copied().unwrap_or(Row {
+    fn find(&self, place: Place) -> StoredRow {
+        self.rows.get(&place).copied().unwrap_or(StoredRow {
             home: self.packed.page_of(place.initial),
             moved: None,
             bytes: self.packed.row(),
@@ -116,7 +116,7 @@ impl Heap {
     pub(super) fn insert(&mut self, place: Place, pages: &mut Pages, steps: &mut Steps) {
         let bytes = self.packed.row();
         let home = self.put(bytes, pages, steps);
-        let row = Row {
+        let row = StoredRow {
             home,
             moved: None,
             bytes,

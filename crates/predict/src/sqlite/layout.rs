@@ -12,7 +12,7 @@ use octavo_workload::{
 };
 
 use super::{
-    record::{Cell, Kind, cell, record, varint},
+    record::{Cell, TreeKind, cell, record, varint},
     values::Values,
 };
 use crate::{
@@ -82,13 +82,13 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
     };
     let key = columns(table.primary_key);
     let kind = match by_key {
-        ByKey::Clustered => Kind::Index,
-        ByKey::Rowid | ByKey::Index => Kind::Table,
+        ByKey::Clustered => TreeKind::Index,
+        ByKey::Rowid | ByKey::Index => TreeKind::Table,
     };
     let is_rowid = by_key == ByKey::Rowid && !key.is_empty();
     // A record of the key's tree has the key first.
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
-    if kind == Kind::Index {
+    if kind == TreeKind::Index {
         order.sort_by_key(|column| !key.contains(column));
     }
     let mut values = Values::new(table.columns.len(), Columns::at(key.iter().copied()));
@@ -101,8 +101,8 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
         let fields: Vec<(usize, Field)> = order.iter().map(value).collect();
         let payload = record(fields.iter().map(|(_, field)| *field));
         let rowid = match kind {
-            Kind::Table => varint(number + 1),
-            Kind::Index => 0,
+            TreeKind::Table => varint(number + 1),
+            TreeKind::Index => 0,
         };
         let cell = cell(kind, payload, rowid, size.get());
         values.add(cell, &fields, size.get() - OVERFLOW_HEADER);
@@ -119,9 +119,9 @@ fn trees(table: &Table, sample: &Sample, size: PageSize, pages: &mut Pages) -> T
         let cells = sample.drawn().map(|(number, fields)| {
             let rowid = (by_key != ByKey::Clustered).then_some(Field::Integer(number as i64 + 1));
             let fields = own.iter().map(|&column| fields[column]).chain(rowid);
-            cell(Kind::Index, record(fields), 0, size.get())
+            cell(TreeKind::Index, record(fields), 0, size.get())
         });
-        tree(Kind::Index, cells, sample, size, pages)
+        tree(TreeKind::Index, cells, sample, size, pages)
     };
     TableTrees {
         key: (by_key == ByKey::Index).then(|| entries(table.primary_key)),
@@ -151,7 +151,7 @@ fn by_key(table: &Table) -> ByKey {
 }
 
 fn tree(
-    kind: Kind,
+    kind: TreeKind,
     cells: impl Iterator<Item = Cell>,
     sample: &Sample,
     size: PageSize,
@@ -170,15 +170,15 @@ fn tree(
     let leaf = size.get() - LEAF_HEADER;
     // A row of an index between two leaves is in the page above.
     let between = match kind {
-        Kind::Table => 0.0,
-        Kind::Index => 1.0,
+        TreeKind::Table => 0.0,
+        TreeKind::Index => 1.0,
     };
     // A child's number, and a rowid or the row itself, and the pointer to it. The last
     // child has none of these. Half of a row does not fit on average.
     let room = f64::from(size.get() - INNER_HEADER);
     let fan_out = match kind {
-        Kind::Table => INNER_FILL * room / f64::from(4 + varint(sample.rows / 2 + 1) + 2) + 1.0,
-        Kind::Index => room / (4.0 + mean) + 0.5,
+        TreeKind::Table => INNER_FILL * room / f64::from(4 + varint(sample.rows / 2 + 1) + 2) + 1.0,
+        TreeKind::Index => room / (4.0 + mean) + 0.5,
     };
     let (rows_a_leaf, slacks) = packed(&cells, leaf, mean);
     let shape = Shape {
@@ -194,7 +194,7 @@ fn tree(
         overflow_references: 2.0,
         local: mean / (mean + beyond),
         growth: Growth::Share {
-            appends: kind == Kind::Table,
+            appends: kind == TreeKind::Table,
         },
     };
     Tree::new(shape, pages)

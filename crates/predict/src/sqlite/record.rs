@@ -73,7 +73,7 @@ pub(super) struct Cell {
 
 /// Which kind of B-tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TreeKind {
     /// Rows by rowid.
     Table,
     /// Entries of an index, or rows of a table without rowid.
@@ -82,10 +82,10 @@ pub(super) enum Kind {
 
 /// The cell of a record in a leaf (sections 1.5 and 1.6). `rowid` is what the rowid
 /// takes where there is one before the record.
-pub(super) fn cell(kind: Kind, payload: u32, rowid: u32, usable: u32) -> Cell {
+pub(super) fn cell(kind: TreeKind, payload: u32, rowid: u32, usable: u32) -> Cell {
     let local_max = match kind {
-        Kind::Table => usable - 35,
-        Kind::Index => (usable - 12) * 64 / 255 - 23,
+        TreeKind::Table => usable - 35,
+        TreeKind::Index => (usable - 12) * 64 / 255 - 23,
     };
     let local_min = (usable - 12) * 32 / 255 - 23;
     let head = 2 + varint(u64::from(payload)) + rowid;
@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn long_rows_overflow_by_hand() {
         // Pages of 512 bytes: 477 bytes of a row stay, of an index's entry 102.
-        assert_eq!(cell(Kind::Table, 477, 1, 512).overflow, 0);
-        let long = cell(Kind::Table, 1200, 1, 512);
+        assert_eq!(cell(TreeKind::Table, 477, 1, 512).overflow, 0);
+        let long = cell(TreeKind::Table, 1200, 1, 512);
         // local_min 39; 39 + 1161 % 508 = 184 stay, two pages of 508 take the rest.
         assert_eq!((long.bytes, long.overflow), (2 + 2 + 1 + 184 + 4, 2));
-        let entry = cell(Kind::Index, 103, 0, 512);
+        let entry = cell(TreeKind::Index, 103, 0, 512);
         // 39 + 64 % 508 = 103 is more than 102: 39 stay.
         assert_eq!((entry.bytes, entry.overflow), (2 + 1 + 39 + 4, 1));
     }

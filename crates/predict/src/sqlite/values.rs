@@ -16,7 +16,7 @@ use crate::sample::Field;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
     /// Of rows that have overflow pages.
-    rows: Vec<Row>,
+    rows: Vec<OverflowingRow>,
     /// The columns of the table, and those of its key, by which a row is found: they are not
     /// read from it then.
     columns: usize,
@@ -36,7 +36,7 @@ pub(super) enum Wanted {
 
 /// A row that has overflow pages.
 #[derive(Clone, Debug)]
-struct Row {
+struct OverflowingRow {
     /// Bytes of the record in the leaf.
     local: u32,
     /// Bytes of it on each page behind.
@@ -68,7 +68,7 @@ impl Values {
         for ((column, _), value) in fields.iter().zip(begins_and_ends) {
             values[*column] = value;
         }
-        self.rows.push(Row {
+        self.rows.push(OverflowingRow {
             local: cell.local,
             room,
             pages: cell.overflow,
@@ -99,7 +99,7 @@ impl Values {
     }
 }
 
-impl Row {
+impl OverflowingRow {
     fn references(&self, is_wanted: impl Fn(usize) -> bool) -> u32 {
         // Pages whose number the cursor knows, as it has read up to there.
         let (mut references, mut known) = (0, 0);
@@ -123,7 +123,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::record::{Kind, cell, record};
+    use crate::sqlite::record::{TreeKind, cell, record};
 
     /// Rows of ten values after a key of 23 bytes, as YCSB has them.
     fn ycsb(field: u32, page: u32) -> Values {
@@ -131,7 +131,7 @@ mod tests {
         fields.extend((1..=10).map(|column| (column, Field::Text(field))));
         let payload = record(fields.iter().map(|(_, field)| *field));
         let mut values = Values::new(11, Columns::at([0]));
-        values.add(cell(Kind::Table, payload, 2, page), &fields, page - 4);
+        values.add(cell(TreeKind::Table, payload, 2, page), &fields, page - 4);
         values
     }
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn pages_on_the_way_are_passed_once_by_hand() {
-        let row = Row {
+        let row = OverflowingRow {
             local: 100,
             room: 100,
             pages: 5,

@@ -18,7 +18,7 @@ use rustix::process::Signal;
 
 use super::{
     Cache, Workplace,
-    configured::{Entry, configured, debian_mirror, usual},
+    configured::{AptArchive, configured, debian_mirror, usual},
     version::{is_tarball, numbers},
 };
 use crate::{
@@ -75,7 +75,7 @@ pub(super) fn download(
     if !has(&there, major)
         && let Some(mirror) = debian.or_else(|| debian_mirror(&entries))
     {
-        let others = Entry::debian(mirror, &entries);
+        let others = AptArchive::debian(mirror, &entries);
         entries.push(others);
         there = apt.update(&entries)?;
     }
@@ -98,7 +98,7 @@ struct Apt<'a> {
 impl Apt<'_> {
     /// Fetches the lists of these archives, and returns the packages of
     /// PostgreSQL in them.
-    fn update(&mut self, entries: &[Entry]) -> Result<Vec<Package>> {
+    fn update(&mut self, entries: &[AptArchive]) -> Result<Vec<Package>> {
         let parts = self.directory.join("parts");
         for needed in [
             "parts",
@@ -109,7 +109,7 @@ impl Apt<'_> {
             let path = self.directory.join(needed);
             fs::create_dir_all(&path).map_err(named("create", &path))?;
         }
-        let text: String = entries.iter().map(Entry::stanza).collect();
+        let text: String = entries.iter().map(AptArchive::stanza).collect();
         for (path, text) in [
             (parts.join("octavo.sources"), text),
             (self.directory.join("apt.conf"), settings(&self.directory)),

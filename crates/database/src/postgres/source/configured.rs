@@ -14,7 +14,7 @@ const DEBIAN_KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// An archive as apt is configured with it (sources.list(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct AptArchive {
     uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     is_off: bool,
 }
 
-impl Entry {
+impl AptArchive {
     /// Debian's releases on a mirror, without those that are known: apt refuses
     /// to go on with two entries of a release that name different keys.
     pub(super) fn debian(mirror: String, known: &[Self]) -> Self {
@@ -135,7 +135,7 @@ impl Entry {
 }
 
 /// The archives that apt is configured with in `/etc/apt`.
-pub(super) fn configured(etc: &Path) -> Vec<Entry> {
+pub(super) fn configured(etc: &Path) -> Vec<AptArchive> {
     let mut files = vec![etc.join("sources.list")];
     let mut parts: Vec<PathBuf> = fs::read_dir(etc.join("sources.list.d"))
         .into_iter()
@@ -145,16 +145,16 @@ pub(super) fn configured(etc: &Path) -> Vec<Entry> {
         .collect();
     parts.sort();
     files.append(&mut parts);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<AptArchive> = Vec::new();
     for path in files {
         // A file that is not there or not for us has no mirror to offer.
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let found: Vec<Entry> = match path.extension().and_then(|e| e.to_str()) {
-            Some("list") => text.lines().filter_map(Entry::of_line).collect(),
-            Some("sources") => stanzas(&text).map(|s| Entry::of_stanza(&s)).collect(),
+        let found: Vec<AptArchive> = match path.extension().and_then(|e| e.to_str()) {
+            Some("list") => text.lines().filter_map(AptArchive::of_line).collect(),
+            Some("sources") => stanzas(&text).map(|s| AptArchive::of_stanza(&s)).collect(),
             _ => Vec::new(),
         };
-        for entry in found.into_iter().filter(Entry::is_archive) {
+        for entry in found.into_iter().filter(AptArchive::is_archive) {
             // Lines for binaries and for sources are often side by side.
             if !entries
                 .iter()
@@ -182,7 +182,7 @@ fn stanzas(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// A mirror of Debian among the entries.
-pub(super) fn debian_mirror(entries: &[Entry]) -> Option<String> {
+pub(super) fn debian_mirror(entries: &[AptArchive]) -> Option<String> {
     entries
         .iter()
         .flat_map(|entry| &entry.uris)
@@ -192,7 +192,7 @@ pub(super) fn debian_mirror(entries: &[Entry]) -> Option<String> {
 
 /// The archive of a distribution that is configured with none, by the text of
 /// `/etc/os-release`.
-pub(super) fn usual(release: &str) -> Option<Entry> {
+pub(super) fn usual(release: &str) -> Option<AptArchive> {
     let field = |name: &str| {
         release
             .lines()
@@ -204,11 +204,11 @@ pub(super) fn usual(release: &str) -> Option<Entry> {
         "ubuntu" => "http://archive.ubuntu.com/ubuntu",
         _ => return None,
     };
-    Some(Entry {
+    Some(AptArchive {
         uris: vec![uri.into()],
         suites: vec![field("VERSION_CODENAME")?],
         components: vec!["main".into()],
-        ..Entry::default()
+        ..AptArchive::default()
     })
 }
 
@@ -244,7 +244,7 @@ mod tests {
         )
         .unwrap();
         let entries = configured(scratch.path());
-        let stanzas: Vec<String> = entries.iter().map(Entry::stanza).collect();
+        let stanzas: Vec<String> = entries.iter().map(AptArchive::stanza).collect();
         assert_eq!(
             stanzas,
             [
@@ -258,7 +258,7 @@ mod tests {
         );
         assert_eq!(debian_mirror(&entries).unwrap(), "http://deb/debian");
         assert_eq!(debian_mirror(&entries[..1]), None);
-        let others = Entry::debian("http://deb/debian".into(), &entries);
+        let others = AptArchive::debian("http://deb/debian".into(), &entries);
         assert_eq!(others.suites, ["bullseye", "trixie", "forky", "sid"]);
         assert_eq!(configured(&scratch.path().join("absent")), []);
     }

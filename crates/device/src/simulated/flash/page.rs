@@ -81,7 +81,7 @@ pub(crate) struct PageMapped {
     buffered: u32,
     work: DieWork,
     /// The part of a unit that waits for its rest.
-    part: Option<Part>,
+    part: Option<UnitPart>,
 }
 
 /// Where a unit lies: which unit of which block of a die.
@@ -145,7 +145,7 @@ const ANNOUNCED_UNITS: usize = 4;
 
 /// A part of a unit, in bytes from its beginning.
 #[derive(Clone, Copy)]
-struct Part {
+struct UnitPart {
     unit: u32,
     begin: u32,
     end: u32,
@@ -394,7 +394,7 @@ impl PageMapped {
     }
 
     /// Reads the rest of a unit of which a part was written, and takes it.
-    fn merge(&mut self, nand: &mut Nand, at: Moment, part: Part) {
+    fn merge(&mut self, nand: &mut Nand, at: Moment, part: UnitPart) {
         let merged = match self.physical(part.unit) {
             Some(old) => {
                 let Spot { die, unit, .. } = self.spot(old);
@@ -412,10 +412,10 @@ impl PageMapped {
 
     /// Takes a part of a unit into the buffer, where it waits for its rest as
     /// long as no other part comes.
-    fn put_part(&mut self, nand: &mut Nand, at: Moment, part: Part) {
+    fn put_part(&mut self, nand: &mut Nand, at: Moment, part: UnitPart) {
         match self.part.take() {
             Some(held) if held.unit == part.unit && held.end == part.begin => {
-                let whole = Part {
+                let whole = UnitPart {
                     begin: held.begin,
                     ..part
                 };
@@ -555,7 +555,7 @@ impl Translation for PageMapped {
             } else {
                 let from = extent.offset.max(begin) - begin;
                 let until = extent.end() - begin;
-                let part = Part {
+                let part = UnitPart {
                     unit: logical,
                     begin: from as u32,
                     end: until.min(u64::from(self.unit_bytes)) as u32,

@@ -214,7 +214,7 @@ pub(crate) struct Superblock {
 
 /// A part of an extent that lies in one superpage.
 #[derive(Clone, Copy)]
-struct Part {
+struct SuperpagePart {
     superblock: u32,
     superpage: u32,
     /// Its sectors of the superpage.
@@ -230,7 +230,7 @@ impl Superblock {
         }
     }
 
-    fn parts(&self, extent: Extent) -> impl Iterator<Item = Part> + use<> {
+    fn parts(&self, extent: Extent) -> impl Iterator<Item = SuperpagePart> + use<> {
         let (superpage_bytes, sector_bytes) = (self.superpage_bytes, self.sector_bytes);
         let superpages = u64::from(self.shape.superpages);
         let first = extent.offset / u64::from(superpage_bytes);
@@ -244,7 +244,7 @@ impl Superblock {
                 .offset
                 .saturating_sub(superpage * u64::from(superpage_bytes));
             let sectors = u64::MAX >> (64 - bytes / sector_bytes);
-            Some(Part {
+            Some(SuperpagePart {
                 superblock: (superpage / superpages) as u32,
                 superpage: (superpage % superpages) as u32,
                 mask: sectors << (begin / u64::from(sector_bytes)),
@@ -255,7 +255,7 @@ impl Superblock {
 
     /// Sectors of lines that the extent takes of the buffer besides those that it has.
     fn new_sectors(&self, extent: Extent) -> u64 {
-        let wanted = |part: Part| {
+        let wanted = |part: SuperpagePart| {
             self.buffer
                 .wanted(part.superblock, part.superpage, part.mask)
         };
@@ -295,7 +295,7 @@ impl Superblock {
     /// What writing an extent takes of each way, without the buffer.
     fn write_through(&mut self, extent: Extent) -> Vec<Work> {
         let mut works = vec![Work::default(); self.gang.ways()];
-        let parts: Vec<Part> = self.parts(extent).collect();
+        let parts: Vec<SuperpagePart> = self.parts(extent).collect();
         for parts in parts.chunk_by(|a, b| a.superblock == b.superblock) {
             let superblock = parts[0].superblock;
             self.changes.clear();
@@ -371,7 +371,7 @@ impl Translation for Superblock {
         self.pass(at);
         let mut end = at;
         for part in self.parts(extent) {
-            let Part {
+            let SuperpagePart {
                 superblock,
                 superpage,
                 mask,

@@ -13,7 +13,9 @@ use super::{
     known::Registries,
     refusal::{SpanError, instead},
     section::Sections,
-    value::{Count, DURATION_MAX, DeferredValue, Entry, List, Quantity, given, spans, values},
+    value::{
+        Count, DURATION_MAX, DeferredValue, List, Quantity, SpannedValue, given, spans, values,
+    },
 };
 use crate::plan::{Design, Factor, Level, Plan, Storage, TestedDatabase};
 
@@ -49,13 +51,13 @@ pub(super) fn plan(
     }
     let mut clients: List<u32> = Vec::new();
     for range in &cells.clients {
-        clients.extend(range.value.0.iter().map(|&value| Entry {
+        clients.extend(range.value.0.iter().map(|&value| SpannedValue {
             value,
             span: range.span.clone(),
         }));
     }
     let ramp = ramp(sections, places)?;
-    clients.extend(ramp.iter().map(|ramp| Entry {
+    clients.extend(ramp.iter().map(|ramp| SpannedValue {
         value: ramp.value.clients.last(),
         span: ramp.span.clone(),
     }));
@@ -114,7 +116,7 @@ const OF_LOCKSTEP: [&str; 7] = [
 ];
 
 /// The ramp that each cell is, at its clients, where the file has one.
-fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, SpanError> {
+fn ramp(sections: &Sections, places: &Places) -> Result<Option<SpannedValue<Ramp>>, SpanError> {
     let Some(keys) = &sections.clients else {
         return Ok(None);
     };
@@ -158,7 +160,7 @@ fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, Spa
             ),
         ));
     }
-    Ok(Some(Entry {
+    Ok(Some(SpannedValue {
         value: ramp,
         span: steps.span.clone(),
     }))
@@ -168,7 +170,7 @@ fn ramp(sections: &Sections, places: &Places) -> Result<Option<Entry<Ramp>>, Spa
 /// such list.
 fn list<T: Clone + PartialEq>(
     key: &str,
-    entries: &[Entry<T>],
+    entries: &[SpannedValue<T>],
     default: T,
 ) -> Result<Vec<T>, SpanError> {
     if entries.is_empty() {
@@ -179,7 +181,7 @@ fn list<T: Clone + PartialEq>(
 }
 
 /// Refuses a list that has an entry twice.
-fn distinct<T: PartialEq>(key: &str, entries: &[Entry<T>]) -> Result<(), SpanError> {
+fn distinct<T: PartialEq>(key: &str, entries: &[SpannedValue<T>]) -> Result<(), SpanError> {
     for (number, entry) in entries.iter().enumerate() {
         if entries[..number]
             .iter()
@@ -201,7 +203,7 @@ fn missing(places: &Places, section: &str, reason: &str) -> SpanError {
     SpanError::new(&place, reason)
 }
 
-fn refuse_at<T>(entry: &Entry<T>, error: &impl ToString) -> SpanError {
+fn refuse_at<T>(entry: &SpannedValue<T>, error: &impl ToString) -> SpanError {
     SpanError::new(&entry.span, error.to_string())
 }
 
@@ -271,7 +273,7 @@ fn workload(
             let place = if is_scale { &scale_place } else { &span };
             SpanError::new(place, error.to_string())
         })?;
-        Ok(Entry { value, span })
+        Ok(SpannedValue { value, span })
     });
     Ok((workload, rows.collect::<Result<_, _>>()?))
 }
@@ -280,7 +282,7 @@ fn workload(
 fn check_workload(
     plan: &mut Plan,
     sections: &Sections,
-    rows: &[Entry<DataSpec>],
+    rows: &[SpannedValue<DataSpec>],
 ) -> Result<(), SpanError> {
     let (mix, distribution) = (&sections.workload.mix, &sections.workload.distribution);
     if let Some(entry) = distribution {
@@ -316,7 +318,7 @@ type Variant<T> = (Vec<(&'static str, T)>, Range<usize>);
 fn combined<T: Clone>(
     variants: &[Variant<T>],
     name: &'static str,
-    entries: &[Entry<T>],
+    entries: &[SpannedValue<T>],
 ) -> Vec<Variant<T>> {
     let with = |(chosen, _): &Variant<T>| {
         let chosen = chosen.clone();
@@ -336,13 +338,13 @@ fn databases(sections: &Sections, known: &Registries) -> Result<List<DatabaseSpe
     distinct("database", names)?;
     let mut kinds: List<&'static DatabaseKind> = Vec::new();
     if names.is_empty() {
-        kinds.push(Entry {
+        kinds.push(SpannedValue {
             value: known.databases.default_kind(),
             span: 0..0,
         });
     }
     for name in names {
-        kinds.push(Entry {
+        kinds.push(SpannedValue {
             value: known
                 .databases
                 .find(&name.value)
@@ -372,13 +374,13 @@ fn databases(sections: &Sections, known: &Registries) -> Result<List<DatabaseSpe
                 .map(|(name, value)| (name.to_owned(), value));
             let value = DatabaseSpec::new(kind.value, options.collect())
                 .map_err(|error| SpanError::new(&span, error.to_string()))?;
-            list.push(Entry { value, span });
+            list.push(SpannedValue { value, span });
         }
     }
     Ok(list)
 }
 
-fn values_of(kinds: &[Entry<&'static DatabaseKind>]) -> Vec<&'static str> {
+fn values_of(kinds: &[SpannedValue<&'static DatabaseKind>]) -> Vec<&'static str> {
     kinds.iter().map(|kind| kind.value.name).collect()
 }
 
@@ -555,7 +557,7 @@ fn check_databases(
 }
 
 /// The reference, which has to be in the compared list.
-fn reference(plan: &Plan, given: &Entry<DeferredValue>) -> Result<Level, SpanError> {
+fn reference(plan: &Plan, given: &SpannedValue<DeferredValue>) -> Result<Level, SpanError> {
     let value = &given.value;
     let level = match plan.compare {
         Factor::PageSize => value.read::<PageSize>().map(|of| of.map(Level::PageSize)),

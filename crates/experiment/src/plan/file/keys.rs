@@ -7,7 +7,7 @@ use octavo_driver::ClientSteps;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
-use super::value::{Clients, Count, DeferredValue, Entry, List, Share, Whole};
+use super::value::{Clients, Count, DeferredValue, List, Share, SpannedValue, Whole};
 use crate::plan::{Design, Storage};
 
 /// The version of the format that this reads.
@@ -17,39 +17,39 @@ pub const FORMAT: u64 = 1;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TopLevelKeys {
-    pub(super) format: Option<Entry<Whole<0, { u64::MAX }>>>,
-    pub(super) name: Option<Entry<String>>,
+    pub(super) format: Option<SpannedValue<Whole<0, { u64::MAX }>>>,
+    pub(super) name: Option<SpannedValue<String>>,
 }
 
 /// `[experiment]`: how it is compared.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Experiment {
-    pub(super) seed: Option<Entry<Whole<0, { u64::MAX }>>>,
-    pub(super) margin: Option<Entry<Share>>,
-    pub(super) design: Option<Entry<Design>>,
-    pub(super) budget: Option<Entry<Duration>>,
-    pub(super) passes: Option<Entry<Count<1_000_000>>>,
-    pub(super) compare: Option<Entry<String>>,
-    pub(super) reference: Option<Entry<DeferredValue>>,
-    pub(super) copies: Option<Entry<Count<100>>>,
+    pub(super) seed: Option<SpannedValue<Whole<0, { u64::MAX }>>>,
+    pub(super) margin: Option<SpannedValue<Share>>,
+    pub(super) design: Option<SpannedValue<Design>>,
+    pub(super) budget: Option<SpannedValue<Duration>>,
+    pub(super) passes: Option<SpannedValue<Count<1_000_000>>>,
+    pub(super) compare: Option<SpannedValue<String>>,
+    pub(super) reference: Option<SpannedValue<DeferredValue>>,
+    pub(super) copies: Option<SpannedValue<Count<100>>>,
 }
 
 /// `[run]`: how long slices and warm-ups are.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RunKeys {
-    pub(super) transactions: Option<Entry<Count<1_000_000>>>,
-    pub(super) warm_up: Option<Entry<Whole<0, 1_000_000_000>>>,
+    pub(super) transactions: Option<SpannedValue<Count<1_000_000>>>,
+    pub(super) warm_up: Option<SpannedValue<Whole<0, 1_000_000_000>>>,
 }
 
 /// `[workload]`: what is run, beside the parameters of its rows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct WorkloadKeys {
-    pub(super) name: Option<Entry<String>>,
-    pub(super) mix: Option<Entry<String>>,
-    pub(super) distribution: Option<Entry<String>>,
+    pub(super) name: Option<SpannedValue<String>>,
+    pub(super) mix: Option<SpannedValue<String>>,
+    pub(super) distribution: Option<SpannedValue<String>>,
 }
 
 /// `[cells]`: what varies, beside the options of databases. A list that the file
@@ -63,15 +63,15 @@ pub(super) struct Cells {
     pub(super) clients: List<Clients>,
     pub(super) cpus: List<Option<u32>>,
     pub(super) storage: List<Storage>,
-    pub(super) isolation: Option<Entry<Isolation>>,
+    pub(super) isolation: Option<SpannedValue<Isolation>>,
 }
 
 /// `[clients]`: clients that begin step by step.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ClientKeys {
-    pub(super) ramp: Option<Entry<ClientSteps>>,
-    pub(super) step: Option<Entry<Duration>>,
+    pub(super) ramp: Option<SpannedValue<ClientSteps>>,
+    pub(super) step: Option<SpannedValue<Duration>>,
 }
 
 /// The keys of `[cells]` whose values are lists.

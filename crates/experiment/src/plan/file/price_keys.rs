@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use serde::Deserialize;
 
-use super::value::{Entry, Scalar, Written, given, text_of};
+use super::value::{Scalar, SpannedValue, Written, given, text_of};
 use crate::prices::{Currency, MemoryPrice, Price, PriceError, Prices, StoragePrice};
 
 /// `[prices]`, in which everything may be missing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PriceKeys {
-    currency: Option<Entry<Currency>>,
-    memory: Option<Entry<MemoryPrice>>,
-    machine: Option<Entry<Price>>,
-    storage: BTreeMap<String, Entry<StoragePrice>>,
+    currency: Option<SpannedValue<Currency>>,
+    memory: Option<SpannedValue<MemoryPrice>>,
+    machine: Option<SpannedValue<Price>>,
+    storage: BTreeMap<String, SpannedValue<StoragePrice>>,
 }
 
 impl PriceKeys {

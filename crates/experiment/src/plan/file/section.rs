@@ -13,7 +13,7 @@ use super::{
     known::Registries,
     price_keys::PriceKeys,
     refusal::SpanError,
-    value::{Entry, List, Quantity, Whole},
+    value::{List, Quantity, SpannedValue, Whole},
 };
 
 /// The names of the sections.
@@ -151,7 +151,7 @@ pub(super) fn check_format(document: &DeTable<'_>) -> Result<(), SpanError> {
             format!("format is missing: write format = {FORMAT} before all sections"),
         ));
     };
-    let found: Entry<Whole<0, { u64::MAX }>> =
+    let found: SpannedValue<Whole<0, { u64::MAX }>> =
         Deserialize::deserialize(ValueDeserializer::from(given.clone()))
             .map_err(|error| SpanError::from_toml(&error, "a plan", &[]))?;
     match found.value.0 {

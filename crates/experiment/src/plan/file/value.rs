@@ -20,26 +20,26 @@ use crate::{
 
 /// A value with its place in the file, in bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry<T> {
+pub(super) struct SpannedValue<T> {
     pub(super) value: T,
     pub(super) span: Range<usize>,
 }
 
 /// The entries of a list. A plan may write the only entry without brackets.
-pub(super) type List<T> = Vec<Entry<T>>;
+pub(super) type List<T> = Vec<SpannedValue<T>>;
 
 /// The value of a key, where the file has the key.
-pub(super) fn given<T: Clone>(entry: &Option<Entry<T>>) -> Option<T> {
+pub(super) fn given<T: Clone>(entry: &Option<SpannedValue<T>>) -> Option<T> {
     entry.as_ref().map(|entry| entry.value.clone())
 }
 
 /// The values of a list.
-pub(super) fn values<T: Clone>(entries: &[Entry<T>]) -> Vec<T> {
+pub(super) fn values<T: Clone>(entries: &[SpannedValue<T>]) -> Vec<T> {
     entries.iter().map(|entry| entry.value.clone()).collect()
 }
 
 /// The places of a list's entries.
-pub(super) fn spans<T>(entries: &[Entry<T>]) -> Vec<Range<usize>> {
+pub(super) fn spans<T>(entries: &[SpannedValue<T>]) -> Vec<Range<usize>> {
     entries.iter().map(|entry| entry.span.clone()).collect()
 }
 
@@ -80,7 +80,7 @@ pub(super) trait Written: Sized {
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>>;
 }
 
-impl<'de, T: Written> Deserialize<'de> for Entry<T> {
+impl<'de, T: Written> Deserialize<'de> for SpannedValue<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Form<T>>::deserialize(deserializer)?;
         Ok(Self {

@@ -647,6 +647,7 @@ fn cell(
                 throughput,
             })
             .collect(),
+        reference_batches: Vec::new(),
         time,
         tail: time.map(|time| Tail {
             p50_us: (time.total_us * 0.6) as u64,

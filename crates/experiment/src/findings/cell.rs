@@ -72,6 +72,10 @@ pub struct CellFindings {
     pub autocorrelation: Option<f64>,
     /// What each batch gave.
     pub batches: Vec<Batch>,
+    /// Of a cell that left: the reference's batches until then, at what its checkpoints cost
+    /// then, so that the ratio follows from these and its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reference_batches: Vec<Batch>,
     /// Where a transaction's time goes; `None` without slices that tell.
     pub time: Option<TransactionTime>,
     /// Latencies of all transactions, and what the slowest of them wait for.
@@ -290,6 +294,7 @@ impl<'a> ByCell<'a> {
             by_sitting: stands.by_sitting.clone(),
             autocorrelation: stands.autocorrelation,
             batches: stands.batches.clone(),
+            reference_batches: stands.reference_batches.clone(),
             time: stands.throughput.and_then(|throughput| {
                 let apart_us = 60e6 * self.counted? / throughput.estimate;
                 transaction_time(

@@ -236,8 +236,8 @@ struct PreviousLook {
     ratio: BatchMean,
     /// The ratio within each sitting until then.
     by_sitting: Vec<(u32, Interval)>,
-    /// The cell's batches until then.
-    batches: Vec<Batch>,
+    /// The cell's batches until then, and the reference's.
+    batches: [Vec<Batch>; 2],
 }
 
 /// A group between looks.
@@ -366,7 +366,8 @@ impl<'a> GroupStanding<'a> {
                         reading,
                         ratio: series.mean(),
                         by_sitting: by_sitting(&series),
-                        batches: batches.series(self.group.cells[place], None).batches,
+                        batches: [place, self.group.reference]
+                            .map(|place| batches.series(self.group.cells[place], None).batches),
                     });
                 }
             }
@@ -398,12 +399,14 @@ impl<'a> GroupStanding<'a> {
     ) -> Candidate {
         let cells = &self.group.cells;
         let last = self.last[place].as_ref();
+        let [own, beside] = match last {
+            Some(last) => last.batches.clone(),
+            None => [batches.series(cells[place], None).batches, Vec::new()],
+        };
         let alone = Candidate {
             left: self.left[place],
-            batches: last.map_or_else(
-                || batches.series(cells[place], None).batches,
-                |last| last.batches.clone(),
-            ),
+            batches: own,
+            reference_batches: beside,
             checkpoint_cost: batches.cost(cells[place]),
             ..Candidate::default()
         };

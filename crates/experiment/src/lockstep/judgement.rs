@@ -126,6 +126,9 @@ pub struct Candidate {
     pub more: Option<Duration>,
     /// What each batch gave: of those that [`Self::ratio`] is of.
     pub batches: Vec<Batch>,
+    /// Of a cell that left: the reference's batches until then, at what its checkpoints cost
+    /// then. Those of the end count what came later, too.
+    pub reference_batches: Vec<Batch>,
     /// Throughput a minute by [`Levels`], with an interval (95%, this cell alone), so that
     /// one which left early stands beside the others.
     pub throughput: Option<Interval>,

@@ -755,6 +755,30 @@ pub(crate) fn of_json(json: &Value) -> Vec<String> {
                     "{name}: {only} in the only sitting, {ratio} in all"
                 ));
             }
+            // What batches both have gives the ratio.
+            let batches = |of: &Value| -> BTreeMap<(u64, u64), f64> {
+                let all = of.as_array().into_iter().flatten();
+                all.filter_map(|batch| {
+                    let key = (batch["sitting"].as_u64()?, batch["pass"].as_u64()?);
+                    Some((key, batch["throughput"].as_f64()?))
+                })
+                .collect()
+            };
+            let beside = match &cell["reference_batches"] {
+                Value::Null => usual.map_or(&Value::Null, |usual| &usual["batches"]),
+                until_then => until_then,
+            };
+            let beside = batches(beside);
+            let logs: Vec<f64> = batches(&cell["batches"])
+                .iter()
+                .filter_map(|(key, own)| Some((own / beside.get(key)?).ln()))
+                .collect();
+            let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+            if let Some(ratio) = estimate(&cell["ratio"])
+                && !near(mean, ratio)
+            {
+                faults.push(format!("{name}: ratio {ratio}, of its batches {mean}"));
+            }
             // A throughput stands on its ratio, and on what the reference has.
             let count = |of: &str| cell[of]["batches"].as_u64();
             if let (Some(ratio), Some(throughput)) = (count("ratio"), count("throughput"))

@@ -1,10 +1,9 @@
 //! Pages on their way into the buffer: they have a frame, but nobody has their content yet.
 
-use std::collections::HashMap;
-
 use octavo_buffer::Page;
 use octavo_device::Request;
 
+use crate::hashed::HashMap;
 use crate::io::{Io, Purpose};
 
 /// Pages that transactions have missed and that were not read yet, by where they are on

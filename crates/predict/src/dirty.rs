@@ -1,8 +1,10 @@
 //! Pages that changed and were not written since, in the order in which they first changed.
 
-use std::collections::{HashMap, VecDeque, hash_map::Entry};
+use std::collections::{VecDeque, hash_map::Entry};
 
 use octavo_buffer::Page;
+
+use crate::hashed::HashMap;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]

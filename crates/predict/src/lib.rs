@@ -11,6 +11,7 @@ mod description;
 mod dirty;
 mod engine;
 mod error;
+mod hashed;
 mod in_place;
 mod innodb;
 mod io;

@@ -1,6 +1,6 @@
 //! Rows that belong to a transaction until it ends.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use octavo_workload::{
     schema::TableId,
@@ -8,6 +8,7 @@ use octavo_workload::{
 };
 
 use crate::engine::Grain;
+use crate::hashed::HashMap;
 
 /// Rows of a statement that are locked at most: statements that change more of them find
 /// them by a key that another locked row has, as the lines of an order.
@@ -38,7 +39,7 @@ impl Locks {
     pub(crate) fn new(grain: Grain) -> Self {
         Self {
             grain,
-            held: HashMap::new(),
+            held: HashMap::default(),
             waiting: VecDeque::new(),
         }
     }

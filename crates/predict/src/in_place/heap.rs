@@ -4,12 +4,13 @@
 //! to where rows come in, and leaves behind what leads there, as Oracle's migrated rows do.
 //! One that is longer than a page stays on its pages.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use octavo_buffer::Page;
 use octavo_workload::touch::Place;
 
 use crate::{
+    hashed::HashMap,
     packed::Packed,
     pages::{Pages, Steps, after},
 };
@@ -53,8 +54,8 @@ impl Heap {
             target: packed.pages().checked_sub(1),
             packed,
             later: Vec::new(),
-            free: HashMap::new(),
-            rows: HashMap::new(),
+            free: HashMap::default(),
+            rows: HashMap::default(),
             emptied: BTreeSet::new(),
             emptied_from,
         }

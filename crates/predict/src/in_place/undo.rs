@@ -4,12 +4,13 @@
 //! earlier transaction has left partly filled, or an empty one. Full pages are used again
 //! once nobody may want to read what was before.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use octavo_buffer::Page;
 use octavo_units::Moment;
 
 use super::rules::UndoFormat;
+use crate::hashed::HashSet;
 use crate::pages::{Pages, Steps};
 
 /// See the module.

@@ -5,9 +5,9 @@
 //! then the page is put in order (`btr_page_reorganize_low`), and the log takes all
 //! bytes of it from the first to the last that differ.
 
-use std::collections::HashMap;
-
 use octavo_buffer::Page;
+
+use crate::hashed::HashMap;
 
 /// What of a page's bytes differs once it is in order, where rows were replaced one after
 /// the other: behind the first of them, half of the page on average. Measured: 0.45 to 0.50

@@ -1,8 +1,6 @@
 //! InnoDB's buffer pool: its frames, its list, and the page cleaner that keeps some of
 //! them free and writes what is dirty, through the doublewrite.
 
-use std::collections::HashSet;
-
 use octavo_buffer::{Evicted, Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
 use octavo_device::Request;
 use octavo_units::{ByteCount, Moment};
@@ -10,6 +8,7 @@ use octavo_units::{ByteCount, Moment};
 use super::log::CAPACITY;
 use crate::{
     dirty::Dirty,
+    hashed::HashSet,
     io::{Io, Purpose},
     replacement::{Buffer, Replacement},
 };
@@ -110,7 +109,7 @@ impl Pool {
             capacity: in_pages(CAPACITY_USUAL),
             capacity_max: in_pages(CAPACITY_MAX),
             dirty: Dirty::default(),
-            made: HashSet::new(),
+            made: HashSet::default(),
             known,
             cleaned: Moment::START,
             is_writing: false,

@@ -5,13 +5,12 @@
 //! that nobody sees any more go when a page that is nearly full is next looked at
 //! (`heap_page_prune_opt` in access/heap/pruneheap.c). No vacuum runs.
 
-use std::collections::HashMap;
-
 use octavo_buffer::Page;
 use octavo_workload::touch::Place;
 
 use super::tuple::{LINE_POINTER, PAGE_HEADER};
 use crate::{
+    hashed::HashMap,
     packed::{Packed, Room},
     pages::{Pages, after},
 };
@@ -115,8 +114,8 @@ impl Heap {
             first: pages.extend(loaded),
             loaded,
             later: Vec::new(),
-            changed: HashMap::new(),
-            versions: HashMap::new(),
+            changed: HashMap::default(),
+            versions: HashMap::default(),
             outdated: Vec::new(),
             target: loaded.saturating_sub(1),
             packed,

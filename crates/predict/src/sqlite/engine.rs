@@ -1,7 +1,5 @@
 //! Transactions on SQLite: from rows to pages, through its cache, to storage.
 
-use std::collections::HashMap;
-
 use octavo_buffer::{Frames, Outcome, Page, Pcache, Policy};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -19,6 +17,7 @@ use super::{
 use crate::{
     arriving::Arriving,
     engine::{Engine, EngineError, Grain, Referred},
+    hashed::HashMap,
     io::{Io, Purpose},
     pages::{Pages, Step, Steps},
     replacement::{Buffer, Replacement},
@@ -143,8 +142,8 @@ impl Sqlite {
             log: Log::new(page_size),
             pages,
             steps: Steps::default(),
-            rowids: HashMap::new(),
-            leaves: HashMap::new(),
+            rowids: HashMap::default(),
+            leaves: HashMap::default(),
             changed: Vec::new(),
             known,
         })

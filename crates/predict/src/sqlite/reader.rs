@@ -1,8 +1,8 @@
 //! The connection of a client for what only reads.
 
-use std::collections::HashMap;
-
 use octavo_buffer::{Access, Frames, Outcome, Page, Pcache, Policy, Reference};
+
+use crate::hashed::HashMap;
 
 /// Pages that a cache has room to know of at first.
 const KNOWN: u32 = 256;
@@ -27,7 +27,7 @@ impl Reader {
             frames,
             cache: Pcache::new(KNOWN, frames),
             known: KNOWN,
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             commits: 0,
         }
     }

@@ -5,11 +5,10 @@
 //! is kept while a cursor is on the row (`aOverflow`); pages that no value was read from are
 //! passed once on the way to a later one.
 
-use std::collections::HashMap;
-
 use octavo_workload::touch::Columns;
 
 use super::record::{Cell, ends};
+use crate::hashed::HashMap;
 use crate::sample::Field;
 
 /// Where the values of a table's rows are.

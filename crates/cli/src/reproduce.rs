@@ -122,6 +122,7 @@ fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure>
         title: study.title.clone(),
         question: study.question.clone(),
         answer: study.answer.clone(),
+        citation: study.citation.clone(),
         study,
         score,
         charts,

@@ -1,6 +1,8 @@
 //! Reports of studies: score cards, figures drawn again, constants and settings.
 
-use octavo_study::{BY, Drawn, Moved, Outcome, Predicted, Relation, Score, ScoredClaim, Study};
+use octavo_study::{
+    BY, Citation, Drawn, Moved, Outcome, Predicted, Relation, Score, ScoredClaim, Study,
+};
 use serde::Serialize;
 
 use crate::{
@@ -18,6 +20,8 @@ pub struct Reproduction {
     pub study: Study,
     /// What it is about, asked and answered.
     pub title: String,
+    /// Where it was published.
+    pub citation: Citation,
     /// Its question.
     pub question: String,
     /// Its answer.
@@ -139,6 +143,7 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
         study.question, study.answer
     ));
     section.paragraph(format!("Not seen: {}", study.not_seen));
+    section.paragraph(format!("Published: {}", of.citation));
     section.push(Block::Table(rows(
         "Score card (predicted by models)",
         &tested(&of.score, false),
@@ -361,6 +366,7 @@ mod tests {
             title: study.title.clone(),
             question: study.question.clone(),
             answer: study.answer.clone(),
+            citation: study.citation.clone(),
             score: Score {
                 study: study.name.clone(),
                 rows,

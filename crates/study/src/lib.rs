@@ -34,4 +34,4 @@ pub use place::{Axis, Place};
 pub use predict::{Predicted, Progress, predict};
 pub use score::{Outcome, Score, ScoredClaim, score};
 pub use sensitivity::{BY, Moved, sensitivity};
-pub use study::{Chart, Study, StudyPrices};
+pub use study::{Chart, Citation, Study, StudyPrices};

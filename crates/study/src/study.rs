@@ -1,5 +1,7 @@
 //! A study: its question, experiments, claims and charts.
 
+use std::fmt;
+
 use octavo_device::sourced::Sourced;
 use octavo_units::ByteCount;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,8 @@ pub struct Study {
     pub question: String,
     /// What it answered.
     pub answer: String,
+    /// Where it was published.
+    pub citation: Citation,
     /// What it could not see: settings or effects that it held fixed or did not report.
     pub not_seen: String,
     /// How near the models of its devices have to come to what it says of them, as a share.
@@ -51,6 +55,37 @@ pub struct Study {
     /// What its devices and memory are worth.
     #[serde(default)]
     pub value: Option<StudyPrices>,
+}
+
+/// Where a study was published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Citation {
+    /// Who wrote it.
+    pub authors: String,
+    /// What it is called there.
+    pub title: String,
+    /// Journal, proceedings or web site.
+    pub venue: String,
+    /// When, where that is known.
+    #[serde(default)]
+    pub year: Option<u16>,
+    /// Where to read it.
+    pub url: String,
+}
+
+impl fmt::Display for Citation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            authors,
+            title,
+            venue,
+            year,
+            url,
+        } = self;
+        let year = year.map_or(String::new(), |year| format!(", {year}"));
+        write!(f, "{authors}: {title}. {venue}{year}. {url}")
+    }
 }
 
 /// A chart of predicted cells, with the published figures that claims have at the same places.

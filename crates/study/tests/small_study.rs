@@ -12,6 +12,12 @@ question = "How fast?"
 answer = "as fast as processors are"
 not-seen = "Everything else."
 
+[citation]
+authors = "A. Author"
+title = "How fast"
+venue = "nowhere"
+url = "https://example.org"
+
 [[experiment]]
 name = "reads"
 title = "Selects of pgbench"

@@ -134,10 +134,13 @@ impl DeviceUse {
         }
     }
 
-    /// The bytes that the database did not ask for.
-    pub(crate) fn foreign(&self, asked: &Counters) -> ByteCount {
+    /// The bytes of others: neither counted by the database nor had moved by its processes.
+    /// These move more than databases count. PostgreSQL fills each new segment of its log
+    /// with zeros, most of them just after its start, and no counter of its own has that.
+    pub(crate) fn foreign(&self, asked: &Counters, own: Option<ByteCount>) -> ByteCount {
         let moved = self.read_bytes.saturating_add(self.written_bytes);
-        moved.saturating_sub(asked.read_bytes.saturating_add(asked.written_bytes()))
+        let asked = asked.read_bytes.saturating_add(asked.written_bytes());
+        moved.saturating_sub(own.map_or(asked, |own| own.max(asked)))
     }
 }
 
@@ -152,6 +155,28 @@ pub(crate) mod tests {
     use octavo_workload::{Audit, TransactionKind};
 
     use super::*;
+
+    #[test]
+    fn what_the_processes_of_a_database_move_is_not_foreign() {
+        let mib = ByteCount::mib;
+        let device = DeviceUse {
+            reads: 3,
+            read_bytes: mib(3),
+            writes: 20,
+            written_bytes: mib(20),
+            energy: None,
+        };
+        let asked = Counters {
+            read_bytes: mib(3),
+            log_written_bytes: mib(4),
+            ..Counters::default()
+        };
+        assert_eq!(device.foreign(&asked, None), mib(16));
+        // A segment of 16 MiB was filled with zeros.
+        assert_eq!(device.foreign(&asked, Some(mib(23))), ByteCount::ZERO);
+        // Processes that have ended had more than is known of them.
+        assert_eq!(device.foreign(&asked, Some(mib(2))), mib(16));
+    }
 
     /// A steady run of a minute in which so many transactions of TPC-C's first
     /// kind were committed.

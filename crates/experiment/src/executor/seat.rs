@@ -10,7 +10,7 @@ use super::Sitting;
 use crate::{
     error::CampaignError,
     lockstep::{SessionTime, Slice, SliceKey},
-    machine::{EnergyMeter, EnergyTotal, EnergyUse, MachineUse, MachineWatch},
+    machine::{EnergyMeter, EnergyTotal, EnergyUse, MachineUse, MachineWatch, own_io_bytes},
     record::{DeviceUse, Figures},
     run::{FreshCopy, FullStorage, LoadEnd, RunError, Started, Subject},
     watch::DeviceReading,
@@ -101,6 +101,7 @@ impl<'a> Seat<'a> {
         let location = self.subject.location;
         running.thaw()?;
         let before = (running.counters(), DeviceReading::now(location));
+        let own_before = own_io_bytes();
         self.energy.start();
         let done = load.slice(transactions, interrupted)?;
         let flushing = std::time::Instant::now();
@@ -111,6 +112,9 @@ impl<'a> Seat<'a> {
         let device = DeviceReading::now(location)
             .zip(before.1)
             .map(|(after, before)| after.since(&before));
+        let own = own_io_bytes()
+            .zip(own_before)
+            .map(|(after, before)| after.saturating_sub(before));
         running.freeze()?;
         self.total.elapsed += elapsed;
         self.total.counters = self.total.counters + counters;
@@ -127,7 +131,7 @@ impl<'a> Seat<'a> {
             spent: Some(SessionTime::from_counters(&counters, done.cpu)),
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,
-            foreign_bytes: device.map(|device| device.foreign(&counters)),
+            foreign_bytes: device.map(|device| device.foreign(&counters, own)),
         })
     }
 

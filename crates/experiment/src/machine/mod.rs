@@ -37,6 +37,13 @@ pub const BUILD: &str = "octavo build";
 /// The value of [`BUILD`] that makes figures useless.
 pub const DEBUG_BUILD: &str = "debug";
 
+/// Bytes that this process and those that it started have had storage read and write, without
+/// those of processes that have ended; `None` where the kernel does not tell.
+pub(crate) fn own_io_bytes() -> Option<ByteCount> {
+    let used = family::process_use(Path::new("/"))?;
+    used.io_bytes.map(ByteCount::new)
+}
+
 /// Facts about the machine, as name and value. What cannot be read is left
 /// out.
 pub fn describe() -> Vec<(&'static str, String)> {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{
     Campaign,
-    slice_length::{SLICE_TRANSACTIONS_MIN, slice_transactions, within},
+    slice_length::{fewest, slice_transactions, within},
 };
 use crate::{
     campaign::warm_up::{WarmUp, WarmUpEnd},
@@ -223,7 +223,10 @@ impl Campaign<'_> {
             None => self.session.store.slice_transactions()?,
             given => given,
         };
-        let transactions = decided.unwrap_or(SLICE_TRANSACTIONS_MIN);
+        // No warm-up told how fast they are.
+        let clients = turn.iter().flat_map(|(_, cells)| cells);
+        let clients = clients.map(|&cell| self.cells[cell].clients).max();
+        let transactions = decided.unwrap_or_else(|| fewest(clients.unwrap_or(1)));
         self.session.store.set_slice_transactions(transactions)?;
         // An answer with wide intervals is better than none.
         let fewest = if self.slices.is_empty() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The fewest transactions of a slice.
-pub(super) const SLICE_TRANSACTIONS_MIN: u64 = 10;
+const SLICE_TRANSACTIONS_MIN: u64 = 10;
 
 /// How many transactions take about 75 ms, or 1.5 s where processes are frozen
 /// between slices: 10, 25, 50, 100, 200 and so on, and at least 10 a client.
@@ -13,6 +13,12 @@ pub(super) const SLICE_TRANSACTIONS_MIN: u64 = 10;
 pub(super) fn slice_transactions(a_second: f64, is_server: bool, clients: u32) -> u64 {
     let length_s = if is_server { 1.5 } else { 0.075 };
     at_least((a_second * length_s) as u64 * 3 / 4, clients)
+}
+
+/// The fewest transactions of a slice: 10 a client, since those that have none left wait for
+/// the last one, which is no transaction's time.
+pub(super) fn fewest(clients: u32) -> u64 {
+    at_least(0, clients)
 }
 
 /// The first step with so many transactions, and 10 a client.
@@ -48,6 +54,7 @@ mod tests {
         // A slow disk.
         assert_eq!(slice_transactions(9.0, false, 1), 10);
         assert_eq!(slice_transactions(9.0, true, 8), 100);
+        assert_eq!([1, 8].map(fewest), [10, 100]);
     }
 
     #[test]

@@ -69,8 +69,10 @@ pub fn judge_seated(
     slices: &[Slice],
     unseated: &Unseated,
 ) -> Judgement {
-    let passes = passes(slices);
+    let mut passes = passes(slices);
     let mut groups: Vec<GroupStanding<'_>> = plan_groups.iter().map(GroupStanding::new).collect();
+    // Passes until the look that finished the last group.
+    let mut decided = None;
     let mut absences = vec![Absence::default(); cells];
     let mut measured = Duration::ZERO;
     let mut looks = LOOKS.iter().peekable();
@@ -102,6 +104,17 @@ pub fn judge_seated(
                 }
             }
         }
+        let is_finished = groups.iter().all(|group| group.finished);
+        decided = is_finished.then(|| decided.unwrap_or(count));
+    }
+    // A sitting ends some passes after the last decision: fewer than a batch. These are of no
+    // ratio, so they are of no throughput either.
+    if let Some(decided) = decided {
+        let (before, after) = passes.split_at(decided);
+        let sitting = before.last().map(|pass| pass.sitting);
+        if after.len() < PASSES && after.iter().all(|pass| Some(pass.sitting) == sitting) {
+            passes.truncate(decided);
+        }
     }
     let batches = Batches::divide(&passes, cells, rules.screen);
     // Between looks, what the next one will ask for.
@@ -117,7 +130,7 @@ pub fn judge_seated(
             group.judgement(rules, &batches, level, measured)
         })
         .collect();
-    let decided: Vec<Vec<Option<BatchMean>>> = groups
+    let until_then: Vec<Vec<Option<BatchMean>>> = groups
         .iter()
         .map(|group| {
             group
@@ -127,7 +140,7 @@ pub fn judge_seated(
                 .collect()
         })
         .collect();
-    let levels = levels(plan_groups, &decided, &batches);
+    let levels = levels(plan_groups, &until_then, &batches);
     for (group, judged) in plan_groups.iter().zip(&mut judged) {
         for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
             candidate.throughput = levels.throughput(cell, ERROR);

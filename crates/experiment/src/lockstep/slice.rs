@@ -39,7 +39,7 @@ pub struct Slice {
     pub misses: u64,
     /// Bytes written to the log.
     pub log_bytes: ByteCount,
-    /// Bytes that the device moved besides those that the database asked for;
+    /// Bytes that the device moved besides those that the database or its processes asked for;
     /// `None` where that is not known.
     pub foreign_bytes: Option<ByteCount>,
 }

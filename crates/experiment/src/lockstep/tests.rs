@@ -269,6 +269,27 @@ fn the_rest_leaves_behind_a_leader() {
 }
 
 #[test]
+fn passes_after_the_last_decision_are_of_no_throughput() {
+    // A sitting ends some passes later, in which the reference is slow.
+    let slices = slices(&[53], 2, |slice| {
+        let late = if slice.key.pass > 49 { 3.0 } else { 1.0 };
+        take(slice, [late, 0.7][slice.key.cell]);
+    });
+    let judgement = judge(&rules(1000), &group(2), 2, &slices);
+    assert!(judgement.groups[0].finished);
+    assert_eq!(judgement.passes, 50);
+    let [reference, winner] = [0, 1].map(|place| candidate(&judgement, place));
+    let keys = |of: &Candidate| -> Vec<_> {
+        let batches = of.batches.iter();
+        batches.map(|batch| (batch.sitting, batch.pass)).collect()
+    };
+    assert_eq!(keys(reference), keys(winner));
+    let first = reference.batches[0].throughput;
+    let is_level = |batch: &super::Batch| (batch.throughput / first - 1.0).abs() < 0.01;
+    assert!(reference.batches.iter().all(is_level), "{reference:?}");
+}
+
+#[test]
 fn a_cell_that_left_is_known_by_the_batches_until_then() {
     let mut slices = slices(&[200], 3, |slice| {
         // Noise that no batch repeats.

@@ -19,8 +19,13 @@ use octavo_units::{ByteCount, PageSize};
 
 use crate::{failure::Failure, flags::CurveFlags, interrupt::Interrupt, print, progress::Progress};
 
-/// Requests between two looks at progress and signals.
+/// Requests between two looks at progress and signals; each MiB of one counts as so many.
 const REQUESTS_A_LOOK: u64 = 1 << 16;
+const MIB_WEIGHT: u64 = 256;
+
+/// Pages of a sample below which eight parts tell nothing of its error. Chosen: of 800, half
+/// of all sizes of a curve were within the interval.
+const SAMPLE_MIN: u64 = 1000;
 
 pub(crate) fn curve(flags: &CurveFlags) -> Result<(), Failure> {
     flags.page.check()?;
@@ -85,7 +90,17 @@ impl CurveRun<'_> {
                 self.interrupt.flow()
             };
             let curves = collected.curves(&own, &policies, &mut step);
-            found.page_sizes.push(curves.ok_or_else(interrupted)?);
+            let curves = curves.ok_or_else(interrupted)?;
+            if let Some(sample) = curves.sample
+                && sample.pages < SAMPLE_MIN
+            {
+                return Err(Failure::Input(anyhow!(
+                    "the sample has {} pages of {page_size}, and below {SAMPLE_MIN} nobody can \
+                     say how far it is off; give --sample a larger share, or leave it out",
+                    sample.pages
+                )));
+            }
+            found.page_sizes.push(curves);
             if own.len() > found.memories.len() {
                 found.memories = own;
             }
@@ -165,8 +180,9 @@ impl CurveRun<'_> {
                     };
                     Failure::Input(anyhow!("{}: {error}; {remedy}", path.display()))
                 })?;
-                count += 1;
-                if count.is_multiple_of(REQUESTS_A_LOOK) {
+                count += 1 + (request.length >> 20) * MIB_WEIGHT;
+                if count >= REQUESTS_A_LOOK {
+                    count = 0;
                     if self.interrupt.is_set() {
                         return Err(interrupted());
                     }

@@ -19,7 +19,7 @@ use std::{io::BufRead, str::FromStr};
 use octavo_units::Seed;
 
 use super::{
-    error::{Problem, TraceFileError},
+    error::{Problem, TraceFileError, shortened},
     input::Input,
     request::{Place, Request, SECTOR, number},
 };
@@ -91,15 +91,28 @@ fn fields(line: &str, delimiter: char) -> impl Iterator<Item = &str> {
     fields.filter(move |field| delimiter != ' ' || !field.is_empty())
 }
 
-/// SCSI's WRITE of 6, 10, 12 and 16 bytes (SBC-4), as vSCSI traces have them.
-const SCSI_WRITES: [&str; 4] = ["0a", "2a", "aa", "8a"];
+/// What writes, beside words that begin with a w: SCSI's WRITE of 6, 10, 12 and 16 bytes
+/// (SBC-4), as vSCSI traces have them, and what stores put into caches.
+const WRITES: [&str; 12] = [
+    "0a", "2a", "aa", "8a", "set", "put", "add", "replace", "cas", "append", "prepend", "update",
+];
+
+/// What reads, beside words that begin with an r: SCSI's READ, and what asks caches.
+const READS: [&str; 8] = ["08", "28", "a8", "88", "get", "gets", "select", "load"];
 
 /// What a field says is done.
-fn access(op: &str) -> Access {
-    let op = op.to_ascii_lowercase();
-    match op.starts_with('w') || SCSI_WRITES.contains(&op.as_str()) {
-        true => Access::Change,
-        false => Access::Read,
+fn access(op: &str) -> Result<Access, Problem> {
+    let word = op.to_ascii_lowercase();
+    let is_one_of = |words: &[&str]| words.contains(&word.as_str());
+    // Not all that begins with an r reads.
+    match word.chars().next() {
+        _ if is_one_of(&WRITES) => Ok(Access::Change),
+        _ if is_one_of(&READS) => Ok(Access::Read),
+        Some('w') => Ok(Access::Change),
+        Some('r') => Ok(Access::Read),
+        _ => Err(Problem::Operation {
+            found: shortened(op),
+        }),
     }
 }
 
@@ -177,7 +190,7 @@ impl Csv {
                 wanted: "more",
             });
         };
-        let access = op.map_or(Access::Read, access);
+        let access = op.map_or(Ok(Access::Read), access)?;
         let size = size.map(|size| number("size", size)).transpose()?;
         match kind {
             What::Bytes => Request::at(0, number("offset", what)?, size.unwrap_or(1), access),

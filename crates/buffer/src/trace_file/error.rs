@@ -24,7 +24,7 @@ pub enum TraceFileError {
         name: String,
     },
     /// It is compressed.
-    #[error("{name} is compressed; type {command} {name} and name the file which that makes")]
+    #[error("{name} is compressed; unpack it with {command}, and name the file that makes")]
     Compressed {
         /// The file.
         name: String,
@@ -53,7 +53,7 @@ pub enum TraceFileError {
     /// A binary file ends before its last record does.
     #[error(
         "{name} ends after {found} of the 24 bytes of record {record}; copy it again, or keep \
-         the whole records: head -c {whole} {name}"
+         the whole records, which are its first {whole} bytes (head -c {whole})"
     )]
     Truncated {
         /// The file.
@@ -102,6 +102,14 @@ pub enum Problem {
     /// A field is neither of two words.
     #[error("type '{found}' is neither Read nor Write")]
     Type {
+        /// What it has.
+        found: String,
+    },
+    /// What is done is no word that is known.
+    #[error(
+        "op '{found}' is neither a read nor a write (r…, get, select, load; w…, set, put, add)"
+    )]
+    Operation {
         /// What it has.
         found: String,
     },

@@ -113,8 +113,8 @@ fn what_is_no_trace_is_refused_with_its_place_and_a_remedy() {
     for (arguments, words) in [
         (&["empty"][..], &["empty is empty"][..]),
         (&["bad.lis"], &["bad.lis:2: ", "count 'eight'", "remove"]),
-        (&["zst"], &["zstd -d zst"]),
-        (&["cut.bin"], &["record 12", "head -c 264 cut.bin"]),
+        (&["zst"], &["zst is compressed; unpack it with zstd -d"]),
+        (&["cut.bin"], &["record 12", "(head -c 264)"]),
         (&["none.csv"], &["no request with bytes"]),
         (
             &["a.bin", "--page-sizes=4K,8K"],

@@ -68,7 +68,12 @@ fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
         [] => defaults.to_vec(),
         sizes => sizes.to_vec(),
     };
-    for page_size in given(&cells.page_sizes, &plan.page_sizes) {
+    let page_sizes = match flags.replacement.is_empty() {
+        true => plan.page_sizes.clone(),
+        // Policies are compared with one.
+        false => vec![plan.databases[0].default_page_size],
+    };
+    for page_size in given(&cells.page_sizes, &page_sizes) {
         for &memory in cells.memory.iter().chain(&cells.cache) {
             database.accept(&Settings {
                 page_size,
@@ -93,7 +98,11 @@ fn compare_policies(plan: &mut Plan, flags: &PredictFlags) -> anyhow::Result<()>
         _ => bail!("--replacement compares policies with one page size: give --page-sizes one"),
     };
     if flags.cells.memory.len().max(flags.cells.cache.len()) > 1 {
-        bail!("--replacement compares policies in one memory: give --memory one size");
+        let flag = match flags.cells.cache.len() > 1 {
+            true => "--cache",
+            false => "--memory",
+        };
+        bail!("--replacement compares policies in one memory: give {flag} one size");
     }
     let largest = plan.memories.iter().max();
     plan.memories = largest.copied().into_iter().collect();

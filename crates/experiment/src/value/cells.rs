@@ -167,7 +167,9 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
         elsewhere: false,
         setting: String::new(),
     };
+    // A policy that only a model can have is for no money.
     let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    let cells = cells.filter(|cell| cell.cell.database.replacement().is_none());
     found.extend(cells.filter_map(|cell| {
         let is_known = |of: &Interval| of.estimate.is_finite() && of.estimate > 0.0;
         Some(one(&cell.cell, cell.throughput.filter(is_known)?))

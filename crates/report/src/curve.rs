@@ -203,8 +203,9 @@ pub(crate) fn warnings(curves: &TraceCurves) -> Vec<String> {
     for of in &curves.page_sizes {
         if let Some(sample) = of.sample {
             all.push(format!(
-                "{} pages: a sample of {} of the pages ({}). +- is half of the 95% interval, by \
-                 the scatter of 8 parts. Policies but LRU have no figure where a part's buffer \
+                "{} pages: a sample of {} of the pages ({}). +- is half of an interval meant for \
+                 95%, by the scatter of 8 parts. What these share is not in it: buffers near the \
+                 size of all pages, or of some tens of sampled ones, can be further off. Policies but LRU have no figure where a part's buffer \
                  has fewer than {FRAMES_MIN} pages.",
                 of.page_size,
                 percent_of_sample(sample.rate),

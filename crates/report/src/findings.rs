@@ -273,6 +273,7 @@ fn throughput(findings: &Findings) -> Section {
 fn io(findings: &Findings) -> Section {
     let mut section = Section::new("io", "I/O").at(Depth::Evidence);
     section.extend(paragraphs(sentence::all_passes_but_time(findings)));
+    section.extend(paragraphs(sentence::cpu_in_requests(findings)));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::costs(findings, group)));
         section.push(Block::Table(table::times(findings, group)));

@@ -686,6 +686,16 @@ fn cell(
         kinds: kinds(plan, measured),
         buffer_not_filled: 0,
         passes_missed: if why.is_some() { 40 } else { 0 },
+        passes: match (is_measured, why) {
+            (false, _) => 0,
+            (true, Some(_)) => 48,
+            (true, None) => 88,
+        },
+        passes_counted: match (is_measured, why) {
+            (false, _) => 0,
+            (true, Some(_)) => 44,
+            (true, None) => 81,
+        },
     }
 }
 
@@ -710,6 +720,7 @@ fn time(level: f64, size: f64, misses: f64) -> TransactionTime {
         log_sync_us: Some(log_sync_us),
         checkpoint_us: Some(checkpoint_us),
         cpu_us: Some(cpu_us),
+        cpu_in_requests: 0.0,
         other_us: 0.05 * total_us,
     }
 }

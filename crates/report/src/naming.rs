@@ -232,6 +232,12 @@ pub(crate) fn capital(text: &str) -> String {
     })
 }
 
+/// Whether replacement policies are compared: nobody can choose one of them.
+pub(crate) fn is_of_policies(findings: &Findings) -> bool {
+    let mut databases = findings.plan.databases.iter();
+    findings.plan.compare == Factor::Database && databases.any(|of| of.replacement().is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -38,7 +38,7 @@ pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;
 pub use standing::standings;
-pub(crate) use time::{tails, why as why_so};
+pub(crate) use time::{cpu_in_requests, tails, why as why_so};
 pub(crate) use value::{
     answers as value_answers, before, is_predicted, money, per_money, rate as worth_rate,
     sentences as value_sentences, share, warnings as value_warnings,
@@ -268,7 +268,7 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
 pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
     let plan = &findings.plan;
     let mut steps = Vec::new();
-    let edge = findings.groups.iter().find_map(|group| {
+    let edges = findings.groups.iter().filter_map(|group| {
         let Verdict::Use {
             level: Level::PageSize(size),
             ..
@@ -281,14 +281,28 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
             let kind = database.kind();
             kind.is_ok_and(|kind| kind.page_sizes.contains(*size))
         })?;
-        Some((group, edge))
+        Some((edge, group.name.as_str()))
     });
-    if let Some((group, edge)) = edge {
+    let mut groups: Vec<(PageSize, Vec<&str>)> = Vec::new();
+    for (edge, name) in edges {
+        match groups.iter_mut().find(|(of, _)| *of == edge) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((edge, vec![name])),
+        }
+    }
+    for (edge, names) in groups {
         let sentence = format!(
             "the best page size is the last one {}. Try {edge} too, in a new directory.",
             findings.source.name()
         );
-        steps.push(naming::with(&group.name, &sentence));
+        // Of all groups none is named.
+        let all = names.len() == findings.groups.len();
+        let name = if all {
+            String::new()
+        } else {
+            list(&names, "and")
+        };
+        steps.push(naming::with(&name, &sentence));
     }
     if plan.compare == Factor::PageSize && plan.memories.len() == 1 {
         steps.push("Give several --memory sizes to learn what more or less cache is worth.".into());
@@ -297,6 +311,10 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
         Factor::Copy => {
             "No comparison on this machine can show less than equal cells differ by.".into()
         }
+        _ if naming::is_of_policies(findings) => format!(
+            "{} is a stand-in, and policies are of models alone.",
+            plan.workload.title()
+        ),
         _ => format!(
             "{} is a stand-in. Test on a copy of your data.",
             plan.workload.title()

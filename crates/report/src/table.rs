@@ -141,7 +141,7 @@ pub(crate) fn times(findings: &Findings, group: &GroupFindings) -> Table {
     let times = || group.cells.iter().filter_map(|cell| cell.time);
     let untimed = match times().all(|time| time.is_whole()) {
         true => "",
-        false => "; what is not timed (–) is in other",
+        false => "; what is not timed, or too short to be (–), is in other",
     };
     let caption = format!(
         "Time of a transaction in ms{}{untimed}",

@@ -100,6 +100,11 @@ pub struct CellFindings {
     pub buffer_not_filled: usize,
     /// Passes after it left in which others of its group were measured and it was not.
     pub passes_missed: usize,
+    /// Passes that it took part in, those that are left out included: fewer than there are
+    /// where it or its group was decided before others.
+    pub passes: usize,
+    /// Of these, the passes that count.
+    pub passes_counted: usize,
 }
 
 /// What was found in one group of cells.
@@ -323,6 +328,8 @@ impl<'a> ByCell<'a> {
             ),
             kinds,
             passes_missed: self.missed(group, judged, place).len(),
+            passes: self.every[number].len(),
+            passes_counted: slices.len(),
             buffer_not_filled: runs.iter().filter(|run| !run.load.buffer_filled).count(),
         }
     }

@@ -47,11 +47,12 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
         0 => {}
         runs => caveats.push(Caveat::PageCache { runs, of }),
     }
-    let share = findings.misses_at_device_min();
+    let is_measured = findings.source == Source::Measured;
+    // A model has no other cache, and counts pages as misses that are new and never read.
+    let share = findings.misses_at_device_min().filter(|_| is_measured);
     if let Some(share) = share.filter(|share| *share < MISSES_AT_DEVICE_WANTED) {
         caveats.push(Caveat::MissesNotAtDevice { share });
     }
-    let is_measured = findings.source == Source::Measured;
     if !is_measured {
         let mut kinds = cells().filter_map(|cell| cell.cell.database.kind().ok());
         let measurable = Registry::standard();

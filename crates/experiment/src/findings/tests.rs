@@ -308,6 +308,8 @@ fn parts_that_come_to_more_than_the_whole_leave_no_negative_rest() {
     assert_eq!(time.other_us, 0.0);
     let cpu = time.cpu_us.unwrap() / time.total_us;
     assert!((cpu - 0.3).abs() < 1e-3, "{time:?}");
+    // 0.02 of 0.32 were within requests.
+    assert!((time.cpu_in_requests - 0.0625).abs() < 1e-3, "{time:?}");
     let more_reads = |slice: &mut Slice| {
         slice.spent.as_mut().unwrap().read = Some(slice.elapsed.mul_f64(1.8));
     };

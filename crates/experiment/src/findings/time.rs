@@ -30,6 +30,10 @@ pub struct TransactionTime {
     /// On a CPU in user mode, database and client. `None` also where all of it was too short
     /// for the clock that counts it.
     pub cpu_us: Option<f64>,
+    /// The share of a CPU's time in user mode that [`Self::cpu_us`] leaves out, since it is
+    /// within requests whose time is told apart.
+    #[serde(skip)]
+    pub cpu_in_requests: f64,
     /// The rest, 0 or more: the kernel's work besides the above, waiting for a CPU, for locks
     /// and for other sessions, and parts that nothing times.
     pub other_us: f64,
@@ -133,8 +137,9 @@ pub(super) fn transaction_time(
     let waits = [read, log_write, log_sync, checkpoint];
     let waited: f64 = waits.iter().flatten().sum();
     let fitting = waited.max(1.0);
-    let cpu = timed(share(|spent| Some(spent.cpu)), true);
-    let cpu = cpu.map(|cpu| cpu.min((1.0 - waited).max(0.0)));
+    let all_cpu = timed(share(|spent| Some(spent.cpu)), true);
+    let cpu = all_cpu.map(|cpu| cpu.min((1.0 - waited).max(0.0)));
+    let in_requests = all_cpu.zip(cpu).map(|(all, beside)| 1.0 - beside / all);
     let total_us = sessions * apart_us;
     let [read_us, log_write_us, log_sync_us, checkpoint_us] =
         waits.map(|share| Some(share? / fitting * total_us));
@@ -145,6 +150,7 @@ pub(super) fn transaction_time(
         log_sync_us,
         checkpoint_us,
         cpu_us: cpu.map(|cpu| cpu * total_us),
+        cpu_in_requests: in_requests.map_or(0.0, rest),
         other_us: rest(1.0 - waited.min(1.0) - cpu.unwrap_or(0.0)) * total_us,
     })
 }

@@ -79,7 +79,10 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         title: "Where the time goes, per transaction".into(),
         caption: match untimed.as_str() {
             "" => String::new(),
-            untimed => format!("Not timed, and therefore in other: {untimed}."),
+            untimed => format!(
+                "Not timed, or too short to be, in at least one bar, and therefore in its other: \
+                 {untimed}."
+            ),
         },
         x: (
             Scale::from_zero([longest], Round::Tens, plain_time),
@@ -108,7 +111,8 @@ mod tests {
         let figure = drawn(&findings);
         assert_eq!(
             figure.caption,
-            "Not timed, and therefore in other: read, log write, log fsync and checkpoint."
+            "Not timed, or too short to be, in at least one bar, and therefore in its other: read, \
+             log write, log fsync and checkpoint."
         );
         let drawing = figure.drawing.as_str();
         assert!(drawing.contains("CPU") && !drawing.contains("log fsync"));

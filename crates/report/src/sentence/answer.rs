@@ -17,8 +17,8 @@ use octavo_experiment::{
 use crate::{
     naming,
     number::{
-        change, change_interval, counted, distinct, estimate, factors, is_bounded, join, list,
-        percent, signed,
+        change, change_interval, counted, distinct, ends, estimate, factors, is_bounded, join,
+        list, percent, signed,
     },
 };
 
@@ -81,6 +81,22 @@ pub(crate) fn answers(findings: &Findings) -> Vec<Answer> {
     named.collect()
 }
 
+/// How much a buffer that knows the future would gain, where there is one in the group.
+fn of_bound(group: &GroupFindings) -> String {
+    let bound = group
+        .cells
+        .iter()
+        .find(|cell| cell.cell.database.is_bound());
+    match bound.and_then(|cell| cell.ratio).filter(is_bounded) {
+        Some(ratio) => format!(
+            " The bound, opt, has {} of the throughput ({}).",
+            percent(ratio.estimate),
+            ends(&ratio, percent)
+        ),
+        None => String::new(),
+    }
+}
+
 /// What to do in one group, and why.
 fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
     if let Some(none) = nothing_to_compare(findings, group) {
@@ -90,7 +106,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
         return of_copies(findings, group);
     }
     let keep = match naming::default_page_size(findings, group) {
-        _ if is_of_policies(findings) => "keep its own policy".into(),
+        _ if naming::is_of_policies(findings) => "keep its own policy".into(),
         Some(size) => format!("keep {size} pages (the default)"),
         None => format!("keep {}", naming::reference_in_full(findings, group)),
     };
@@ -114,7 +130,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                 }
             }
             why += &of_missing(findings, &missing);
-            let what = match is_of_policies(findings) {
+            let what = match naming::is_of_policies(findings) {
                 true => format!("{} would be faster", level.with_noun()),
                 false => format!("use {}", level.with_noun()),
             };
@@ -125,6 +141,11 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                 format!(
                     "nothing differs by more than {}.",
                     percent(findings.plan.margin)
+                )
+            } else if naming::is_of_policies(findings) {
+                format!(
+                    "no policy that a database can have is faster.{}",
+                    of_bound(group)
                 )
             } else {
                 "nothing is faster.".into()
@@ -138,12 +159,6 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             undecided(group, open, leader.as_ref(), findings),
         ),
     }
-}
-
-/// Whether replacement policies are compared: nobody can choose one of them.
-fn is_of_policies(findings: &Findings) -> bool {
-    let mut databases = findings.plan.databases.iter();
-    findings.plan.compare == Factor::Database && databases.any(|of| of.replacement().is_some())
 }
 
 fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String {
@@ -506,11 +521,25 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
 
 /// What figures say, as `88 passes in 2 sittings`.
 fn basis(findings: &Findings) -> String {
-    format!(
+    let all = format!(
         "{} in {}",
         counted_passes(findings),
         counted(findings.sittings, "sitting")
-    )
+    );
+    // Groups that were decided earlier have fewer.
+    let fewest = findings.groups.iter().filter_map(|group| {
+        let reference = group.cells.iter().find(|cell| cell.reference)?;
+        Some((reference, with_memory(&group.name)))
+    });
+    match fewest.min_by_key(|(reference, _)| reference.passes_counted) {
+        Some((reference, with)) if reference.passes < findings.passes && !with.is_empty() => {
+            format!(
+                "{all},{with} by {} of {}",
+                reference.passes_counted, reference.passes
+            )
+        }
+        _ => all,
+    }
 }
 
 /// What the worst warnings do to the answer.
@@ -538,7 +567,7 @@ fn reason(findings: &Findings, doubt: &ConfidenceLimit) -> String {
                 |group: &GroupFindings| matches!(group.verdict, Verdict::Inconclusive { .. });
             let is_to_be_measured =
                 findings.groups.iter().any(is_open) && findings.caveats.iter().any(is_measurable);
-            let measure = match is_to_be_measured {
+            let measure = match is_to_be_measured && !naming::is_of_policies(findings) {
                 true => " octavo advise on that storage decides.",
                 false => "",
             };

@@ -58,11 +58,15 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                                cargo run --release."
             .into(),
         Caveat::Predicted => {
-            "Nothing here was measured. The intervals are of the inputs alone; how \
-                              far models are from measurements is in docs/predictions.md, and \
-                              devices of the catalog are modeled from data sheets and papers. \
-                              Check a decision with octavo advise."
-                .into()
+            let check = match naming::is_of_policies(findings) {
+                true => "",
+                false => " Check a decision with octavo advise.",
+            };
+            format!(
+                "Nothing here was measured. The intervals are of the inputs alone; how far models \
+                 are from measurements is in docs/predictions.md, and devices of the catalog are \
+                 modeled from data sheets and papers.{check}"
+            )
         }
         Caveat::NeverCompared { database } => format!(
             "Nothing here was measured, nor was any {database} database: the model is made from \

@@ -105,6 +105,8 @@ fn least(
     let known: Vec<(&CellFindings, CellEnergy)> = group
         .cells
         .iter()
+        // No database has what a bound has.
+        .filter(|cell| !cell.cell.database.is_bound())
         .filter_map(|cell| Some((cell, of(cell)?)))
         .collect();
     let (cell, energy) = known

@@ -10,6 +10,8 @@ use crate::number::{list, percent};
 /// Explains the table of inputs and their uncertainty; empty for measurements.
 pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
     let cells = findings.groups.iter().flat_map(|group| &group.cells);
+    // Of one page size, what it has for itself is in no ratio.
+    let has_sizes = findings.plan.page_sizes.len() > 1;
     // The one with the largest error of its own is not the default.
     let of = |name: InputName| {
         let inputs = cells.clone().flat_map(|cell: &CellFindings| &cell.inputs);
@@ -18,16 +20,22 @@ pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
     };
     let known = InputName::ALL.into_iter().filter_map(of).map(|input| {
         let [shared, own] = [input.uncertainty.shared, input.uncertainty.own].map(percent);
-        format!("{} to {shared} ({own})", named(input.name))
+        match has_sizes {
+            true => format!("{} to {shared} ({own})", named(input.name)),
+            false => format!("{} to {shared}", named(input.name)),
+        }
     });
     let known: Vec<String> = known.collect();
     if known.is_empty() {
         return Vec::new();
     }
+    let each = match has_sizes {
+        true => "in parentheses what each page size has for itself; ",
+        false => "",
+    };
     vec![format!(
         "Sensitivity: 0.5 means +10% in this input adds 5% to transaction time. Intervals allow for \
-         what is not known of inputs: {} (in parentheses what each page size has for itself; \
-         standard deviations).",
+         what is not known of inputs: {} ({each}standard deviations).",
         list(&known, "and")
     )]
 }

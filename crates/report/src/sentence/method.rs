@@ -96,7 +96,8 @@ fn beginning(findings: &Findings) -> &'static str {
         Source::Measured => {
             "A sitting begins with fresh copies of the same rows, all made the same way, and \
              a warm-up until cache misses are level, or twice as long as the cache took to \
-             fill, unless --warm-up says how long. It takes a quarter of the budget at most. \
+             fill, unless --warm-up says how long. It takes a quarter of what is left of a budget \
+             at most. \
              Several sittings show what placement and \
              start-up are worth."
         }
@@ -169,38 +170,38 @@ fn ratios(findings: &Findings) -> String {
 fn words_of_ratios(findings: &Findings) -> String {
     let margin = percent(findings.plan.margin);
     format!(
-        "Faster and slower have an interval wholly above or below 1. No difference has one \
-         wholly within {margin} of 1. Likely means that the interval is open, and would not be \
+        "No difference has an interval wholly within {margin} of 1. Else, faster and slower have \
+         one wholly above or below 1. Likely means that the interval is open, and would not be \
          for this cell and one look alone. docs/verdicts.md has the rules, their sources and simulations."
     )
 }
 
 /// That these figures are of all passes, where some were left out of others: which, in the
-/// plural. Cells that left early have theirs of other passes than those that stayed.
+/// plural. Cells that were decided early have theirs of fewer passes.
 pub(crate) fn all_passes(findings: &Findings, figures: &str) -> Option<String> {
-    passes_of(
-        findings,
-        figures,
-        "their figures are of fewer passes, and of other minutes",
-    )
+    passes_of(findings, figures, "their figures are of other minutes")
 }
 
 /// The same of counts beside the parts of a transaction's time, which add up to what its
 /// throughput says.
 pub(crate) fn all_passes_but_time(findings: &Findings) -> Option<String> {
-    let early = "counts are of fewer passes, and times are scaled to the minutes of all";
+    let early = "counts are of other minutes, and times are scaled to those of all";
     passes_of(findings, "Figures per transaction", early)
 }
 
 fn passes_of(findings: &Findings, figures: &str, early: &str) -> Option<String> {
-    let out = findings.screened.all();
-    let all = (out > 0).then(|| {
+    let counted = findings.passes - findings.screened.all();
+    let has_more = |cell: &CellFindings| cell.throughput.is_some() && cell.passes > counted;
+    let all = naming::cells(findings).any(has_more).then(|| {
         format!(
-            "{figures} are of all passes: also of the {out} that throughput and times leave out."
+            "{figures} are of all passes that a cell took part in, with those that throughput and \
+             times leave out."
         )
     });
-    let left = named(findings, left_early);
-    let early = (!left.is_empty()).then(|| format!("{left} left early: {early}."));
+    let few = named(findings, |cell| {
+        cell.throughput.is_some() && cell.passes < findings.passes
+    });
+    let early = (!few.is_empty()).then(|| format!("{few} took part in fewer: {early}."));
     let said: Vec<String> = all.into_iter().chain(early).collect();
     (!said.is_empty()).then(|| said.join(" "))
 }

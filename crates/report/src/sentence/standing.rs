@@ -46,7 +46,8 @@ pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
     let groups = plan.groups();
     let said = groups.iter().zip(&judgement.groups).map(|(group, of)| {
         let name = |place: usize| naming::level_alone(plan, &cells[group.cells[place]]);
-        let standing = of_group(group, of, name).join(" · ");
+        let is_bound = |place: usize| cells[group.cells[place]].database.is_bound();
+        let standing = of_group(group, of, name, is_bound).join(" · ");
         match plan.group_name(&cells[group.cells[0]]) {
             name if name.is_empty() => standing,
             name => format!("{name}: {standing}"),
@@ -55,7 +56,12 @@ pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
     join(said, " | ")
 }
 
-fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) -> Vec<String> {
+fn of_group(
+    group: &Group,
+    of: &GroupJudgement,
+    name: impl Fn(usize) -> String,
+    is_bound: impl Fn(usize) -> bool,
+) -> Vec<String> {
     let candidates = || of.candidates.iter().enumerate();
     let out: Vec<String> = candidates()
         .filter_map(|(place, candidate)| {
@@ -75,7 +81,7 @@ fn of_group(group: &Group, of: &GroupJudgement, name: impl Fn(usize) -> String) 
     }
     let is_live = |candidate: &Candidate| candidate.left.is_none();
     let estimate = |candidate: &Candidate| Some(candidate.ratio?.estimate);
-    let live = candidates().filter(|(_, candidate)| is_live(candidate));
+    let live = candidates().filter(|&(place, candidate)| is_live(candidate) && !is_bound(place));
     let best = live
         .filter_map(|(place, candidate)| Some((place, estimate(candidate)?, candidate)))
         .max_by(|one, other| one.1.total_cmp(&other.1));

@@ -35,6 +35,18 @@ fn parts(of: &TransactionTime) -> [(&'static str, Option<f64>); 4] {
     ]
 }
 
+/// How much of the processor's time is within requests, and not told as CPU.
+pub(crate) fn cpu_in_requests(findings: &Findings) -> Option<String> {
+    let cells = naming::cells(findings).filter_map(|cell| Some(cell.time?.cpu_in_requests));
+    let most = cells.fold(0.0, f64::max);
+    (percent(most) != "0%").then(|| {
+        format!(
+            "CPU is told beside requests. Up to {} of a cell's processor time was within them.",
+            percent(most)
+        )
+    })
+}
+
 /// Why some are faster and others slower, in the group shown first; empty
 /// where the times are not known.
 pub(crate) fn why(findings: &Findings) -> Option<String> {
@@ -198,6 +210,7 @@ mod tests {
             log_sync_us: Some(100.0),
             checkpoint_us: Some(0.0),
             cpu_us: Some(150.0),
+            cpu_in_requests: 0.0,
             other_us: 50.0,
         };
         let reference = of(700.0, 500.0);
@@ -253,13 +266,14 @@ mod tests {
         );
         // What left early met other minutes.
         findings.groups[0].cells[4].passes_missed = 40;
+        findings.groups[0].cells[4].passes = 48;
         assert_eq!(
             tails(&findings),
             ["P99 is 9.10 ms to 10.7 ms over 2 KiB, 4 KiB, 8 KiB and 16 KiB."]
         );
         let early = crate::sentence::all_passes(&findings, "Latencies").unwrap();
         assert!(
-            early.contains("64 KiB left early: their figures are of fewer passes"),
+            early.contains("64 KiB took part in fewer: their figures are of other minutes"),
             "{early}"
         );
         // Of the tables, one alone has times that are scaled.

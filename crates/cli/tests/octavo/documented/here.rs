@@ -43,6 +43,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
             "--passes=8",
             "--transactions=20",
             "--warm-up=50",
+            "--no-calibrate",
         ],
     ),
     (
@@ -73,6 +74,9 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
     ("calibrate --device", &["--size=256MiB"]),
     ("calibrate", &["--size=64MiB"]),
 ];
+
+/// Commands that calibrate all the same: their profile is used by others.
+pub(super) const CALIBRATED: &[&str] = &["octavo advise --passes 8", "octavo advise --budget 30s"];
 
 /// The least rows of each workload, for commands that load some.
 pub(super) const ROWS: &[(&str, &[&str])] = &[

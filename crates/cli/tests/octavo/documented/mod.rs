@@ -104,6 +104,7 @@ fn how_to_page_works() {
     scene.serve(&postgres.url, "");
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
+    scene.write("trace.lis", &traced());
     scene.prepares("octavo advise --passes 8");
     scene.prepares("octavo advise before --no-calibrate");
     scene.prepares("octavo advise after --no-calibrate");

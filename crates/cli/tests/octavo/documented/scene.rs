@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::{
-    here::{BEGUN, INSTEAD, MYSQL, POSTGRES, READ, ROWS, SHORT, STORAGE},
+    here::{BEGUN, CALIBRATED, INSTEAD, MYSQL, POSTGRES, READ, ROWS, SHORT, STORAGE},
     page::{self, words},
 };
 use crate::{complaint, octavo};
@@ -187,6 +187,7 @@ impl Scene {
             }
         }
         options.extend(rows(&words));
+        options.retain(|option| *option != "--no-calibrate" || !CALIBRATED.contains(&text));
         for option in options {
             let name = option.split('=').next().unwrap_or_default();
             let is_given = words

@@ -54,6 +54,10 @@ pub(crate) fn tables(profile: &Profile) -> Vec<Block> {
     tables.map(Block::Table).collect()
 }
 
+/// The share of the wanted requests in flight below which a point had a stall. Chosen: others
+/// are within 4%.
+const IN_FLIGHT_LEAST: f64 = 0.8;
+
 /// What was measured, and the figures that most people want.
 pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
     let storage = &profile.storage;
@@ -119,6 +123,23 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
             ),
         ));
     }
+    // By Little's law as many are in flight as were wanted, unless some took longer than the
+    // measurement, or begun before it.
+    let stalled = profile.points.iter().filter(|of| {
+        let wanted = f64::from(of.depth);
+        !(IN_FLIGHT_LEAST * wanted..=wanted / IN_FLIGHT_LEAST).contains(&of.in_flight)
+    });
+    let stalled = stalled.count();
+    if stalled > 0 {
+        values.push((
+            "stalls".into(),
+            format!(
+                "at {stalled} of {} points requests stalled: rate and latency there are of \
+                 different moments",
+                profile.points.len()
+            ),
+        ));
+    }
     if let Some(apart) = profile.passes_apart() {
         let spread = format!(
             "medians; fastest pass {} above the slowest at half of the points",
@@ -179,5 +200,12 @@ mod tests {
         let margins =
             "95% interval            ±1% or less at half of the points, ±40% at the widest";
         assert!(text.contains(margins), "{text}");
+        assert!(!text.contains("stalled"), "{text}");
+        memory.points[0].in_flight = 0.5 * f64::from(memory.points[0].depth);
+        let text = profile(&memory).terminal(100, false).replace('\u{a0}', " ");
+        assert!(
+            text.contains("points requests stalled: rate and latency"),
+            "{text}"
+        );
     }
 }

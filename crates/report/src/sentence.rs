@@ -240,7 +240,7 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     )];
     if let Some(reads) = findings.others_read() {
         sentences.push(format!(
-            "The disk read up to {} times as often as the database in the mean of a cell's runs: {}other programs read too, \
+            "The disk read up to {} times as often as the database over all runs of a cell: {}other programs read too, \
              so its counters do not tell whose reads reached it.",
             number(reads),
             // With direct I/O nothing is read ahead.

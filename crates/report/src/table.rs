@@ -379,7 +379,7 @@ pub(crate) fn latencies(caption: String, cell: &CellFindings) -> Table {
 /// The generated load against the specification.
 pub(crate) fn audit(findings: &Findings) -> Table {
     let caption = match findings.plan.ramp {
-        None => "Longest run of each sitting, warm-up included",
+        None => "The run of each sitting with most draws, warm-up included",
         Some(_) => "Longest ramp, warm-up included",
     };
     Table::with_rows(caption, &findings.audit.lines)

@@ -126,7 +126,7 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
     // By Little's law as many are in flight as were wanted, unless some took longer than the
     // measurement, or begun before it.
     let stalled = profile.points.iter().filter(|of| {
-        let wanted = f64::from(of.spec.depth);
+        let wanted = f64::from(of.spec.depth.get());
         !(IN_FLIGHT_LEAST * wanted..=wanted / IN_FLIGHT_LEAST).contains(&of.in_flight)
     });
     let stalled = stalled.count();
@@ -201,7 +201,7 @@ mod tests {
             "95% interval            ±1% or less at half of the points, ±40% at the widest";
         assert!(text.contains(margins), "{text}");
         assert!(!text.contains("stalled"), "{text}");
-        memory.points[0].in_flight = 0.5 * f64::from(memory.points[0].spec.depth);
+        memory.points[0].in_flight = 0.5 * f64::from(memory.points[0].spec.depth.get());
         let text = profile(&memory).terminal(100, false).replace('\u{a0}', " ");
         assert!(
             text.contains("points requests stalled: rate and latency"),

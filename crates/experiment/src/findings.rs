@@ -124,6 +124,8 @@ pub struct ScreenedPasses {
     pub slow: usize,
     /// Those in which other programs used the device.
     pub foreign_traffic: usize,
+    /// Those after all was decided, at the end of a sitting.
+    pub decided: usize,
 }
 
 impl ScreenedPasses {
@@ -135,12 +137,18 @@ impl ScreenedPasses {
         Self {
             slow: count(Screened::Slow),
             foreign_traffic: count(Screened::ForeignTraffic),
+            decided: count(Screened::Decided),
         }
     }
 
-    /// Both together.
-    pub fn all(&self) -> usize {
+    /// Those that the machine is the reason of.
+    pub fn disturbed(&self) -> usize {
         self.slow + self.foreign_traffic
+    }
+
+    /// All of them.
+    pub fn all(&self) -> usize {
+        self.disturbed() + self.decided
     }
 }
 

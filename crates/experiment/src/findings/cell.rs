@@ -275,7 +275,7 @@ impl<'a> ByCell<'a> {
         let cell = &self.cells[number];
         let stands = &judged.candidates[place];
         let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
-        let slices = &self.slices[number];
+        let slices = &until(&self.slices[number], stands.until);
         let kinds = kinds(&runs);
         let mut expected = self
             .predicted
@@ -312,7 +312,7 @@ impl<'a> ByCell<'a> {
             }),
             tail: tail(&runs, &kinds),
             age: age(&self.every[number], &stands.batches),
-            stability: stability(&until_left(slices, stands.left), &stands.batches, &kinds),
+            stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::from_runs(
                 &self.energy(number),
@@ -380,11 +380,10 @@ impl<'a> ByCell<'a> {
     }
 }
 
-/// A cell's slices that its batches are of: until it left.
-fn until_left<'a>(slices: &[&'a Slice], left: Option<Departure>) -> Vec<&'a Slice> {
-    let is_until = |slice: &&&Slice| {
-        left.is_none_or(|left| (slice.key.sitting, slice.key.pass) <= (left.sitting, left.pass))
-    };
+/// A cell's slices that its batches are of: until the look that decided it.
+fn until<'a>(slices: &[&'a Slice], end: Option<(u32, u32)>) -> Vec<&'a Slice> {
+    let is_until =
+        |slice: &&&Slice| end.is_none_or(|end| (slice.key.sitting, slice.key.pass) <= end);
     slices.iter().filter(is_until).copied().collect()
 }
 

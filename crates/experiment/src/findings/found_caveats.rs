@@ -95,7 +95,7 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
         });
     }
     let left_out = findings.screened;
-    if left_out.all() as f64 > SCREENED_TOLERATED * findings.passes as f64 {
+    if left_out.disturbed() as f64 > SCREENED_TOLERATED * findings.passes as f64 {
         caveats.push(Caveat::Screened {
             slow: left_out.slow,
             foreign_traffic: left_out.foreign_traffic,

@@ -739,6 +739,7 @@ fn passes_with_storms_are_counted_and_left_out() {
     let slow = ScreenedPasses {
         slow: 16,
         foreign_traffic: 0,
+        decided: 0,
     };
     assert_eq!(found.screened, slow);
     assert_eq!(

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
-    Slice,
+    Screened, ScreenedPass, Slice,
     batch::{Batches, PASSES, Series},
     link::levels,
     screen::{Pass, passes},
@@ -109,14 +109,22 @@ pub fn judge_seated(
     }
     // A sitting ends some passes after the last decision: fewer than a batch. These are of no
     // ratio, so they are of no throughput either.
+    let all = passes.len();
+    let mut late = Vec::new();
     if let Some(decided) = decided {
         let (before, after) = passes.split_at(decided);
         let sitting = before.last().map(|pass| pass.sitting);
         if after.len() < PASSES && after.iter().all(|pass| Some(pass.sitting) == sitting) {
+            late.extend(after.iter().map(|pass| ScreenedPass {
+                sitting: pass.sitting,
+                pass: pass.pass,
+                why: Screened::Decided,
+            }));
             passes.truncate(decided);
         }
     }
-    let batches = Batches::divide(&passes, cells, rules.screen);
+    let mut batches = Batches::divide(&passes, cells, rules.screen);
+    batches.screened.extend(late);
     // Between looks, what the next one will ask for.
     let ahead = match looks.peek() {
         Some(&&next) if !looked => Some(next),
@@ -147,7 +155,7 @@ pub fn judge_seated(
         }
     }
     Judgement {
-        passes: passes.len(),
+        passes: all,
         measured,
         groups: judged,
         screened: batches.screened,
@@ -251,6 +259,8 @@ struct PreviousLook {
     by_sitting: Vec<(u32, Interval)>,
     /// The cell's batches until then, and the reference's.
     batches: [Vec<Batch>; 2],
+    /// Sitting and pass of the look.
+    at: (u32, u32),
 }
 
 /// A group between looks.
@@ -379,6 +389,7 @@ impl<'a> GroupStanding<'a> {
                         reading,
                         ratio: series.mean(),
                         by_sitting: by_sitting(&series),
+                        at: (moment.sitting, moment.pass),
                         batches: [place, self.group.reference]
                             .map(|place| batches.series(self.group.cells[place], None).batches),
                     });
@@ -420,6 +431,7 @@ impl<'a> GroupStanding<'a> {
             left: self.left[place],
             batches: own,
             reference_batches: beside,
+            until: last.map(|last| last.at),
             checkpoint_cost: batches.cost(cells[place]),
             ..Candidate::default()
         };

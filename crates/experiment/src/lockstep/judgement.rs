@@ -74,6 +74,8 @@ pub enum Screened {
     Slow,
     /// Other programs used the device.
     ForeignTraffic,
+    /// All was decided before it: a sitting ends some passes later.
+    Decided,
 }
 
 /// Cells that differ in nothing but what is compared.
@@ -129,6 +131,8 @@ pub struct Candidate {
     /// Of a cell that left: the reference's batches until then, at what its checkpoints cost
     /// then. Those of the end count what came later, too.
     pub reference_batches: Vec<Batch>,
+    /// Of one that is not measured any more: sitting and pass until which these are.
+    pub until: Option<(u32, u32)>,
     /// Throughput a minute by [`Levels`], with an interval (95%, this cell alone), so that
     /// one which left early stands beside the others.
     pub throughput: Option<Interval>,

@@ -277,7 +277,10 @@ fn passes_after_the_last_decision_are_of_no_throughput() {
     });
     let judgement = judge(&rules(1000), &group(2), 2, &slices);
     assert!(judgement.groups[0].finished);
-    assert_eq!(judgement.passes, 50);
+    assert_eq!(judgement.passes, 53);
+    let late = [50, 51, 52].map(|pass| (0, pass, Screened::Decided));
+    assert_eq!(screened(&judgement), late);
+    assert_eq!(candidate(&judgement, 1).until, Some((0, 49)));
     let [reference, winner] = [0, 1].map(|place| candidate(&judgement, place));
     let keys = |of: &Candidate| -> Vec<_> {
         let batches = of.batches.iter();

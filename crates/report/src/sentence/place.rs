@@ -73,6 +73,7 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
             out.foreign_traffic,
             "had more disk traffic of other programs than usual",
         ),
+        (out.decided, "came after all was decided"),
     ];
     let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
     let reasons = join(reasons.map(|(count, why)| format!("{count} {why}")), ", ");

@@ -400,6 +400,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
         screened: ScreenedPasses {
             slow: if is_measured { 5 } else { 0 },
             foreign_traffic: if is_measured { 2 } else { 0 },
+            decided: 0,
         },
         slice_transactions: is_measured.then_some(50),
         warm_up: None,

@@ -95,7 +95,12 @@ fn a_sample_that_fits_is_all_of_it() {
     let all = json(home.path(), &["a.bin"]);
     assert_eq!(json(home.path(), &["a.bin", "--sample=auto"]), all);
     assert!(all["page_sizes"][0]["sample"].is_null());
-    let half = json(home.path(), &["a.bin", "--sample=0.5"]);
+    // Each page twice.
+    let lines: Vec<String> = (0..8000)
+        .map(|at| format!("{} 8 0 {at}\n", at % 4000 * 8))
+        .collect();
+    fs::write(home.path().join("many.lis"), lines.concat()).unwrap();
+    let half = json(home.path(), &["many.lis", "--sample=0.5"]);
     assert_eq!(half["page_sizes"][0]["sample"]["rate"], 0.5);
 }
 
@@ -116,6 +121,7 @@ fn what_is_no_trace_is_refused_with_its_place_and_a_remedy() {
         (&["zst"], &["zst is compressed; unpack it with zstd -d"]),
         (&["cut.bin"], &["record 12", "(head -c 264)"]),
         (&["none.csv"], &["no request with bytes"]),
+        (&["a.bin", "--sample=0.5"], &["below 1000", "leave it out"]),
         (
             &["a.bin", "--page-sizes=4K,8K"],
             &["a.bin", "neighbors", "one size"],

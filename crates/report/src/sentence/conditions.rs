@@ -242,11 +242,15 @@ fn measured(findings: &Findings) -> String {
         Some(count) => format!(", slices of {}", counted(count, "transaction")),
         None => String::new(),
     };
+    let late = match findings.screened.decided {
+        0 => String::new(),
+        late => format!(", {} after all was decided", counted(late, "pass")),
+    };
     format!(
-        "{} in {}{slice}; {} left out, {} failed",
+        "{} in {}{slice}; {} left out{late}, {} failed",
         counted(findings.passes, "pass"),
         counted(findings.sittings, "sitting"),
-        counted(findings.screened.all(), "pass"),
+        counted(findings.screened.disturbed(), "pass"),
         counted(findings.runs_failed.len(), "run")
     )
 }

@@ -73,18 +73,23 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
             out.foreign_traffic,
             "had more disk traffic of other programs than usual",
         ),
-        (out.decided, "came after all was decided"),
     ];
     let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
     let reasons = join(reasons.map(|(count, why)| format!("{count} {why}")), ", ");
-    (!reasons.is_empty()).then(|| {
+    let disturbed = (!reasons.is_empty()).then(|| {
         let passes = counted(findings.passes, "pass");
         format!(
             "{} of {passes} {} left out: {reasons}.",
-            out.all(),
-            was(out.all())
+            out.disturbed(),
+            was(out.disturbed())
         )
-    })
+    });
+    let decided = (out.decided > 0).then(|| {
+        let passes = counted(out.decided, "pass");
+        format!("{passes} came after all was decided, and do not count.")
+    });
+    let said: Vec<String> = disturbed.into_iter().chain(decided).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// What is decided of the ratio of two stores.

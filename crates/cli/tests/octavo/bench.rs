@@ -136,14 +136,21 @@ fn every_workload_runs_audits_itself_and_replays() {
 fn several_clients_share_a_database_in_every_loop() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("bench");
-    let times = ["--duration=500ms", "--warm-up=100ms", "--clients=3"];
+    // Longer than a disk stalls, where a time ends the run.
+    let [time, warm_up] = ["--duration=3s", "--warm-up=100ms"];
     for way in [
-        &["--workload=ycsb-a", "--records=2000"][..],
-        &["--workload=ycsb-d", "--terminals=9"],
-        &["--workload=ycsb-e", "--rate=200", "--arrivals=constant"],
-        &["--workload=ycsb-f", "--rate=100"],
+        &["--workload=ycsb-a", "--records=2000", "--transactions=60"][..],
+        &["--workload=ycsb-d", "--terminals=9", time, warm_up],
+        &[
+            "--workload=ycsb-e",
+            "--rate=200",
+            "--arrivals=constant",
+            time,
+            warm_up,
+        ],
+        &["--workload=ycsb-f", "--rate=100", time, warm_up],
     ] {
-        let mut arguments = times.to_vec();
+        let mut arguments = vec!["--clients=3"];
         arguments.extend(way);
         let result = json(bench(&directory, &arguments));
         assert!(result["transactions"].as_u64().unwrap() > 0, "{way:?}");

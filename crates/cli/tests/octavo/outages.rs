@@ -178,7 +178,7 @@ fn lost(value: &Value) -> u64 {
 fn losses_are_told_alike(server: &mut UsersServer, sessions: &Sessions) {
     let loaded = begin(
         server,
-        &["--workload=pgbench", "--scale=1", "--duration=200ms"],
+        &["--workload=pgbench", "--scale=1", "--duration=3s"],
     );
     assert_eq!(agreeing(server, loaded, 0)["failed"], 0);
     // From the first moment on, again and again.

@@ -309,7 +309,7 @@ fn commands_on_sqlite_change_nothing_outside_their_directory() {
             &[
                 "bench",
                 "bench",
-                "--duration=200ms",
+                "--duration=3s",
                 "--csv=series.csv",
                 "--hdr-log=log",
             ],
@@ -340,7 +340,7 @@ fn servers_change_nothing_outside_their_directory() {
             "bench",
             "--workload=pgbench",
             "--scale=1",
-            "--duration=500ms",
+            "--duration=3s",
         ];
         bench.extend(options);
         nothing_outside(home.path(), &[&bench]);

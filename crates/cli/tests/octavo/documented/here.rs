@@ -69,7 +69,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
     ("run plan.toml", &["--passes=8"]),
     ("bench --ramp", &["--step=5s"]),
     ("bench --url", &["--workload=pgbench", "--scale=1"]),
-    ("bench", &["--duration=1s", "--warm-up=0s"]),
+    ("bench", &["--duration=3s", "--warm-up=0s"]),
     // The smallest range that a device is measured over.
     ("calibrate --device", &["--size=256MiB"]),
     ("calibrate", &["--size=64MiB"]),

@@ -305,7 +305,10 @@ fn plans_are_those_that_run_takes() {
     for (place, text) in plans {
         scene.write("plan.toml", text);
         let output = scene.output("octavo run plan.toml --dry-run");
-        assert!(output.status.success(), "{place}: {}", complaint(&output));
+        // That a disk has no room for its data is told of a plan that is taken.
+        let complaint = complaint(&output);
+        let full = complaint.contains(" free, but needs ");
+        assert!(output.status.success() || full, "{place}: {complaint}");
         count += 1;
     }
     assert!(count >= 10, "{count} plans");

@@ -174,7 +174,7 @@ pub(crate) mod tests {
         assert_eq!(device.foreign(&asked, None), mib(16));
         // A segment of 16 MiB was filled with zeros.
         assert_eq!(device.foreign(&asked, Some(mib(23))), ByteCount::ZERO);
-        // Processes that have ended had more than is known of them.
+        // What ended processes moved is not known.
         assert_eq!(device.foreign(&asked, Some(mib(2))), mib(16));
     }
 

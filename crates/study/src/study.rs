@@ -70,8 +70,9 @@ pub struct Citation {
     /// When, where that is known.
     #[serde(default)]
     pub year: Option<u16>,
-    /// Where to read it.
-    pub url: String,
+    /// Where to read it, where an address was looked up.
+    #[serde(default)]
+    pub url: Option<String>,
 }
 
 impl fmt::Display for Citation {
@@ -84,7 +85,8 @@ impl fmt::Display for Citation {
             url,
         } = self;
         let year = year.map_or(String::new(), |year| format!(", {year}"));
-        write!(f, "{authors}: {title}. {venue}{year}. {url}")
+        let url = url.as_ref().map_or(String::new(), |url| format!(" {url}"));
+        write!(f, "{authors}: {title}. {venue}{year}.{url}")
     }
 }
 

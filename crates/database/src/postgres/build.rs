@@ -410,11 +410,14 @@ impl Build<'_> {
         arguments: Vec<OsString>,
         directory: &Path,
     ) -> Result<()> {
-        let since = Instant::now();
-        let mut reported: Option<Instant> = None;
         let Self {
             what, step, log, ..
         } = self;
+        // Also of one that ends before it is looked at.
+        let (since, mut reported) = (Instant::now(), Instant::now());
+        if step(&format!("{what}: {phase}, 0 s")).is_break() {
+            return Err(DatabaseError::Stopped);
+        }
         let ran = run_tool(
             action,
             &Launch {
@@ -430,10 +433,10 @@ impl Build<'_> {
             },
             STEP_LIMIT,
             &mut || {
-                if reported.is_some_and(|at| at.elapsed() < REPORT_INTERVAL) {
+                if reported.elapsed() < REPORT_INTERVAL {
                     return false;
                 }
-                reported = Some(Instant::now());
+                reported = Instant::now();
                 step(&format!("{what}: {phase}, {} s", since.elapsed().as_secs())).is_break()
             },
         );

@@ -72,7 +72,7 @@ pub struct CellFindings {
     pub autocorrelation: Option<f64>,
     /// What each batch gave.
     pub batches: Vec<Batch>,
-    /// Of a cell that left: the reference's batches until then, at what its checkpoints cost
+    /// Of a cell that is no longer measured: the reference's batches until then, at what its checkpoints cost
     /// then, so that the ratio follows from these and its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reference_batches: Vec<Batch>,

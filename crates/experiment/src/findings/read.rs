@@ -152,7 +152,7 @@ fn judge(
         .map(|slice| (slice.key.sitting, slice.key.pass))
         .collect();
     let horizon = store.horizon()?.unwrap_or(Horizon::Passes {
-        passes: passes.len().max(1) as u32,
+        passes: u32::try_from(passes.len()).unwrap_or(u32::MAX).max(1),
     });
     let rules = plan.rules(horizon, store.source()?.unwrap_or(Source::Measured));
     let cells = plan.cells().len();

@@ -229,9 +229,11 @@ fn changing_machine() -> Findings {
                 };
                 let wobble = f64::from(pass * 7 + number as u32 * 3).sin();
                 let elapsed = 0.05 * own * changed * (1.0 + 0.01 * wobble);
-                let part = |share: f64| Duration::from_secs_f64(elapsed * share);
+                // Halves and fifths of whole microseconds are whole nanoseconds.
+                let elapsed = Duration::from_micros((elapsed * 1e6).round() as u64);
+                let part = |share: f64| elapsed.mul_f64(share);
                 Slice {
-                    elapsed: Duration::from_secs_f64(elapsed),
+                    elapsed,
                     spent: Some(SessionTime {
                         read: Some(part(0.5)),
                         cpu: part(0.2),
@@ -274,9 +276,7 @@ fn every_ratio_is_the_one_of_the_throughputs_beside_it() {
             // Times stand to each other as throughputs do, of cells that left early too.
             let (time, usual_time) = (cell.time.unwrap(), reference.time.unwrap());
             assert!(near(usual_time.total_us / time.total_us, own / usual));
-            // Slices are whole nanoseconds.
-            let reads = time.read_us.unwrap() / time.total_us;
-            assert!((reads - 0.5).abs() < 1e-6, "{time:?}");
+            assert!(near(time.read_us.unwrap(), 0.5 * time.total_us), "{time:?}");
         }
     }
     assert_eq!(found.buffers.len(), 3);

@@ -30,8 +30,8 @@ pub struct TransactionTime {
     /// On a CPU in user mode, database and client. `None` also where all of it was too short
     /// for the clock that counts it.
     pub cpu_us: Option<f64>,
-    /// The share of a CPU's time in user mode that [`Self::cpu_us`] leaves out, since it is
-    /// within requests whose time is told apart.
+    /// The share of CPU time in user mode that [`Self::cpu_us`] leaves out: requests were
+    /// timed with it.
     #[serde(skip)]
     pub cpu_in_requests: f64,
     /// The rest, 0 or more: the kernel's work besides the above, waiting for a CPU, for locks

@@ -128,7 +128,7 @@ pub struct Candidate {
     pub more: Option<Duration>,
     /// What each batch gave: of those that [`Self::ratio`] is of.
     pub batches: Vec<Batch>,
-    /// Of a cell that left: the reference's batches until then, at what its checkpoints cost
+    /// Of a cell that is no longer measured: the reference's batches until then, at what its checkpoints cost
     /// then. Those of the end count what came later, too.
     pub reference_batches: Vec<Batch>,
     /// Of one that is not measured any more: sitting and pass until which these are.

@@ -11,8 +11,8 @@ use crate::statistics::{BatchMean, ByBatch, mean};
 const LINK_MIN: usize = 2;
 
 /// The levels of all cells of these groups. `decided` are the ratios to the reference of cells
-/// that are not measured any more, by group and place: with the batches until they were
-/// decided, since later passes may complete one more of which they have but a part.
+/// that are no longer measured, by group and place, with the batches until they were decided.
+/// Later passes may complete a batch that such a cell has only part of; it must not count.
 pub(super) fn levels(
     groups: &[Group],
     decided: &[Vec<Option<BatchMean>>],

@@ -521,25 +521,32 @@ pub(crate) fn confidence(findings: &Findings) -> Option<Answer> {
 
 /// What figures say, as `88 passes in 2 sittings`.
 fn basis(findings: &Findings) -> String {
-    let all = format!(
+    let all = all_passes(findings);
+    match fewest_passes(findings) {
+        Some((group, passes)) => format!("{all},{} by {passes}", with_memory(group)),
+        None => all,
+    }
+}
+
+/// `86 of 88 passes in 2 sittings`, of the group with most.
+fn all_passes(findings: &Findings) -> String {
+    format!(
         "{} in {}",
         counted_passes(findings),
         counted(findings.sittings, "sitting")
-    );
-    // Groups that were decided earlier have fewer.
-    let fewest = findings.groups.iter().filter_map(|group| {
+    )
+}
+
+/// The group that was decided earliest, with its passes as `34 of 36`: where others have more.
+fn fewest_passes(findings: &Findings) -> Option<(&str, String)> {
+    let references = findings.groups.iter().filter_map(|group| {
         let reference = group.cells.iter().find(|cell| cell.reference)?;
-        Some((reference, with_memory(&group.name)))
+        Some((group, reference))
     });
-    match fewest.min_by_key(|(reference, _)| reference.passes_counted) {
-        Some((reference, with)) if reference.passes < findings.passes && !with.is_empty() => {
-            format!(
-                "{all},{with} by {} of {}",
-                reference.passes_counted, reference.passes
-            )
-        }
-        _ => all,
-    }
+    let (group, reference) = references.min_by_key(|(_, reference)| reference.passes_counted)?;
+    let passes = format!("{} of {}", reference.passes_counted, reference.passes);
+    let fewer = reference.passes < findings.passes && !group.name.is_empty();
+    fewer.then_some((&group.name, passes))
 }
 
 /// What the worst warnings do to the answer.
@@ -613,14 +620,23 @@ fn reason(findings: &Findings, doubt: &ConfidenceLimit) -> String {
             let once = groups.filter(|group| group.cells.len() > 1 && !is_repeated(group));
             let once: Vec<&str> = once.map(|group| group.name.as_str()).collect();
             let with = with_memory(&list(&once, "and"));
-            match findings.sittings {
-                ..=1 => {
-                    format!("decided by {based}. A second one would show what fresh copies change.")
+            match (findings.sittings, fewest_passes(findings)) {
+                (..=1, _) => {
+                    format!(
+                        "decided by {based}. A second sitting would show what fresh copies change."
+                    )
                 }
-                _ => format!(
-                    "decided by {based}, but{with} in one alone. More would show what fresh copies \
-                     change."
-                ),
+                (_, fewest) => {
+                    let by = match fewest {
+                        Some((group, passes)) if once == [group] => format!(" by {passes}"),
+                        _ => String::new(),
+                    };
+                    format!(
+                        "decided by {}, but{with}{by} in one alone. More would show what fresh \
+                         copies change.",
+                        all_passes(findings)
+                    )
+                }
             }
         }
     }
@@ -799,14 +815,26 @@ mod tests {
             cell.by_sitting.truncate(1);
         }
         let said = text(&findings);
-        let name = &findings.groups[1].name;
+        let name = findings.groups[1].name.clone();
         assert!(
             said.contains(&format!("2 sittings, but with {name} in one alone.")),
             "{said}"
         );
+        // Decided early, so that it has fewer passes than others.
+        for cell in &mut findings.groups[1].cells {
+            (cell.passes, cell.passes_counted) = (40, 38);
+        }
+        let said = text(&findings);
+        assert!(
+            said.contains(&format!(
+                "2 sittings, but with {name} by 38 of 40 in one alone."
+            )),
+            "{said}"
+        );
         findings.sittings = 1;
         assert!(
-            text(&findings).contains("in 1 sitting. A second one"),
+            text(&findings).contains("in 1 sitting, with")
+                && text(&findings).contains("A second sitting would"),
             "{}",
             text(&findings)
         );

@@ -41,7 +41,7 @@ pub(crate) fn cpu_in_requests(findings: &Findings) -> Option<String> {
     let most = cells.fold(0.0, f64::max);
     (percent(most) != "0%").then(|| {
         format!(
-            "CPU is told beside requests. Up to {} of a cell's processor time was within them.",
+            "CPU leaves out what requests were timed with: up to {} of a cell's processor time.",
             percent(most)
         )
     })

@@ -135,7 +135,7 @@ impl Campaign<'_> {
     ) -> Result<(), CampaignError> {
         let left = self.budget().map(|budget| {
             let left = budget.saturating_sub(self.monitor.spent() + closing);
-            left.mul_f64(WARM_UP_SHARE) / turn.len().max(1) as u32
+            left.mul_f64(WARM_UP_SHARE / turn.len().max(1) as f64)
         });
         for (group, cells) in turn {
             let name = match self.plan().group_name(&self.cells[cells[0]]) {
@@ -193,8 +193,8 @@ impl Campaign<'_> {
                     Some(budget) => {
                         let left = budget.saturating_sub(self.monitor.spent() + closing);
                         let cells: usize = turn.iter().map(|(_, cells)| cells.len()).sum();
-                        let slices = (cells * FEWEST_PASSES).max(1) as u32;
-                        within(wanted, rate, left / slices, cell.clients)
+                        let slices = (cells * FEWEST_PASSES).max(1) as f64;
+                        within(wanted, rate, left.div_f64(slices), cell.clients)
                     }
                 };
                 self.session.store.set_slice_transactions(decided)?;

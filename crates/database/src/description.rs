@@ -84,6 +84,14 @@ pub struct Advice {
     pub page_size: Change,
     /// What to do for another buffer size.
     pub buffer: Change,
+    /// How much of a memory was the buffer, as options and facts of the runs tell: the page
+    /// cache may have had the rest.
+    pub buffer_size: fn(ByteCount, &Options, &[(String, String)]) -> ByteCount,
+}
+
+/// Of a database whose memory is all its buffer.
+pub fn buffer_is_all(memory: ByteCount, _: &Options, _: &[(String, String)]) -> ByteCount {
+    memory
 }
 
 /// A change of a database in use.

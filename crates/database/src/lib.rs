@@ -51,7 +51,9 @@ pub use at_rest::Inspection;
 pub use content::{TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use database::{Database, DatabaseKind};
-pub use description::{Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes};
+pub use description::{
+    Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, buffer_is_all,
+};
 pub use error::{DatabaseError, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError};
 pub use modeled::OnlyModeled;

@@ -6,6 +6,7 @@ use octavo_units::PageSize;
 
 use crate::{
     Advice, Change, ChangePlace, DatabaseKind, Defaults, OptionKind, PageSizes, Sqlite, ValueKind,
+    description::buffer_is_all,
 };
 
 /// SQLite by another name, with options of its own that change nothing.
@@ -40,6 +41,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
     advice: Advice {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
+        buffer_size: buffer_is_all,
     },
     make: |_| Ok(Box::new(Sqlite::default())),
 };

@@ -12,9 +12,8 @@ mod simulated;
 use std::{error::Error, thread, time::Duration, time::Instant};
 
 // Where the simulation looks for it.
-use octavo_experiment::lockstep;
 use octavo_experiment::{
-    lockstep::{Candidate, Group, Horizon, Judgement, Rules, Slice, judge},
+    lockstep::{self, Candidate, Group, Horizon, Judgement, Rules, Slice, Unseated},
     statistics::{Decision, Interval},
 };
 use octavo_units::Seed;
@@ -29,6 +28,11 @@ const HORIZON: Duration = Duration::from_secs(260);
 const TIMES: [u64; 4] = [60, 120, 200, 260];
 
 const REFERENCE: usize = 1;
+
+/// Where every cell took part in every sitting.
+fn judge(rules: &Rules, groups: &[Group], cells: usize, slices: &[Slice]) -> Judgement {
+    lockstep::judge(rules, groups, cells, slices, &Unseated::new())
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let trials: u64 = std::env::args()

@@ -8,7 +8,7 @@
 use std::{env, error::Error, path::Path};
 
 use octavo_experiment::{
-    lockstep::{Group, Horizon, Rules, Slice, judge},
+    lockstep::{Group, Horizon, Rules, Slice, Unseated, judge},
     statistics::Decision,
     store::Store,
 };
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             screen: true,
             horizon: Horizon::Passes { passes: window },
         };
-        let judgement = judge(&rules, &groups, cells, slices);
+        let judgement = judge(&rules, &groups, cells, slices, &Unseated::new());
         screened += judgement.screened.len();
         for group in &judgement.groups {
             let any = |decision| {
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     horizon: Horizon::Passes { passes: 1 },
                     ..rules
                 };
-                let judgement = judge(&once, &[pair], cells, slices);
+                let judgement = judge(&once, &[pair], cells, slices, &Unseated::new());
                 if let Some(ratio) = judgement.groups[0].candidates[1].ratio {
                     intervals += 1;
                     covering += usize::from(ratio.low <= 1.0 && 1.0 <= ratio.high);

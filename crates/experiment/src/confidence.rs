@@ -243,7 +243,7 @@ fn against(group: &GroupFindings) -> Option<(f64, &CellFindings, u32)> {
 }
 
 /// The cell of what a group is advised.
-fn advised(group: &GroupFindings) -> Option<&CellFindings> {
+pub fn advised(group: &GroupFindings) -> Option<&CellFindings> {
     let level = match &group.verdict {
         Verdict::Use { level, .. } => Some(level.to_string()),
         Verdict::Keep { .. } | Verdict::Alone { .. } | Verdict::Inconclusive { .. } => None,

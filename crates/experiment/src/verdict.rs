@@ -389,7 +389,7 @@ fn crossing(line: &[(ByteCount, f64)]) -> Option<ByteCount> {
 mod tests {
     use super::*;
     use crate::{
-        lockstep::{BATCH_PASSES, Horizon, Rules, Slice, judge, slice::tests::slice},
+        lockstep::{BATCH_PASSES, Horizon, Rules, Slice, Unseated, judge, slice::tests::slice},
         plan::tests::plan,
     };
 
@@ -419,7 +419,14 @@ mod tests {
             screen: false,
             horizon: Horizon::Passes { passes: 1000 },
         };
-        judge(&rules, &plan.groups(), cells.len(), &slices).levels
+        judge(
+            &rules,
+            &plan.groups(),
+            cells.len(),
+            &slices,
+            &Unseated::new(),
+        )
+        .levels
     }
 
     fn size(bytes: u32) -> PageSize {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use octavo_buffer::Page;
 use octavo_database::{
     Advice, Change, ChangePlace, DatabaseKind, Defaults, OnlyModeled, OptionKind, Options,
-    PageSizes, ValueKind,
+    PageSizes, ValueKind, buffer_is_all,
 };
 use octavo_device::Request;
 use octavo_units::{ByteCount, PageSize};
@@ -58,6 +58,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     advice: Advice {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
+        buffer_size: buffer_is_all,
     },
     make: |_| {
         Ok(Box::new(OnlyModeled {

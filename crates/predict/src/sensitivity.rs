@@ -51,12 +51,58 @@ impl Sensitivity {
 }
 
 impl System {
-    /// Has the next transactions take longer of one thing after the other, in runs of
-    /// `slice`, and takes that back.
+    /// How far the time of the next transactions follows each part, in runs of `slice`: of one
+    /// client from the parts' shares. Several clients wait for each other, so they have one
+    /// part after the other take longer, and take that back.
     ///
     /// # Errors
     /// What [`Self::run`] refuses.
     pub fn sensitivity(&mut self, slice: u64) -> Result<Sensitivity, PredictError> {
+        let slice = slice.max(1);
+        match self.clients() {
+            1 => self.shares(slice),
+            _ => self.responses(slice),
+        }
+    }
+
+    /// The time of one client is a sum, and follows each part by that part's share of it.
+    fn shares(&mut self, slice: u64) -> Result<Sensitivity, PredictError> {
+        let (mut cpu_ns, mut waited_ns, mut elapsed_ns) = (0.0, [0.0; 2], 0.0);
+        let before_ns = self.occupied_ns();
+        for _ in 0..Sensitivity::transactions(slice) / slice {
+            elapsed_ns += self.run(slice, &mut |done| {
+                cpu_ns += done.cpu_ns as f64;
+                for purpose in Purpose::ALL {
+                    let part = usize::from(purpose != Purpose::Read);
+                    waited_ns[part] += done.asked(purpose).waited_ns as f64;
+                }
+            })? as f64;
+        }
+        let occupied_ns = self.occupied_since(before_ns);
+        let share = |ns: f64| {
+            if elapsed_ns > 0.0 {
+                ns / elapsed_ns
+            } else {
+                0.0
+            }
+        };
+        let processor = share(cpu_ns);
+        let [reads, writes] = parts(1.0 - processor, waited_ns.map(share), occupied_ns);
+        Ok(Sensitivity {
+            processor,
+            reads,
+            writes,
+        })
+    }
+
+    /// How long the device was at work for reads and for what is written since then.
+    fn occupied_since(&self, before_ns: [f64; 2]) -> [f64; 2] {
+        let after_ns = self.occupied_ns();
+        [0, 1].map(|kind| after_ns[kind] - before_ns[kind])
+    }
+
+    /// What the time of several clients does when a part takes longer.
+    fn responses(&mut self, slice: u64) -> Result<Sensitivity, PredictError> {
         let (cpu, slowness) = self.times();
         let longer = |of: &dyn Fn(Purpose) -> bool| {
             let mut slowness = slowness;
@@ -79,12 +125,11 @@ impl System {
             for place in 0..times.len() {
                 let place = (place + round) % times.len();
                 self.set_times(times[place].0, times[place].1);
-                self.add_to(&mut taken[place], slice.max(1))?;
+                self.add_to(&mut taken[place], slice)?;
             }
         }
         self.set_times(cpu, slowness);
-        let after_ns = self.occupied_ns();
-        let occupied_ns = [0, 1].map(|kind| after_ns[kind] - before_ns[kind]);
+        let occupied_ns = self.occupied_since(before_ns);
         spread_checkpoints(&mut taken);
         let [usual, processor, others @ ..] = &taken;
         let [reads, writes, storage] = others.each_ref().map(|taken| taken.follows(usual));

@@ -678,6 +678,7 @@ fn cell(
             write_amplification: (2.4 * size + 6200.0) / 640.0,
             misses_read: Some(0.997),
             device_reads_ratio: Some(1.01),
+            device_read_ratio: Some(1.01),
             device_written_ratio: Some(1.08),
             read_us_mean: 62.0 + size / 700.0,
             sync_us_mean: 118.0,

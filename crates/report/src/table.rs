@@ -262,6 +262,10 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
             of(|f| f.device_reads_ratio, number),
         )
         .figure(
+            "device reads / ours (bytes)",
+            of(|f| f.device_read_ratio, number),
+        )
+        .figure(
             "device writes / ours (bytes)",
             of(|f| f.device_written_ratio, number),
         )

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
-    PageSizes, ValueKind,
+    PageSizes, ValueKind, description::buffer_is_all,
 };
 
 /// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
@@ -89,6 +89,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
             lines: &[ChangeLine::always("innodb_buffer_pool_size = {bytes}")],
             costs: &[],
         },
+        buffer_size: buffer_is_all,
     },
     make: |options| Ok(Box::new(make(Flavour::Mysql, options))),
 };

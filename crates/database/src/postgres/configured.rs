@@ -12,7 +12,7 @@ use crate::Result;
 
 /// The first version with direct I/O, by its parameter `debug_io_direct`
 /// (<https://www.postgresql.org/docs/16/runtime-config-developer.html>).
-const DIRECT_IO_MAJOR: u32 = 16;
+pub(super) const DIRECT_IO_MAJOR: u32 = 16;
 
 /// PostgreSQL as a database under test.
 ///

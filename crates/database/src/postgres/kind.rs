@@ -4,7 +4,13 @@ use std::{path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{configured::Postgres, programs::Programs, refusal::NAME, source::Source};
+use super::{
+    configured::{DIRECT_IO_MAJOR, Postgres},
+    programs::{Programs, major_of},
+    refusal::NAME,
+    shares::Shares,
+    source::Source,
+};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
     PageSizes, Result, ValueKind,
@@ -111,9 +117,20 @@ pub static KIND: DatabaseKind = DatabaseKind {
             lines: &[ChangeLine::always("shared_buffers = {kib}kB")],
             costs: &[Cost::LittlePageCache],
         },
+        buffer_size,
     },
     make: |options| Ok(Box::new(make(options)?)),
 };
+
+/// The server's buffer of a memory, which it shares with the page cache where it has no direct
+/// I/O. Of a prediction no version is known.
+fn buffer_size(memory: ByteCount, options: &Options, facts: &[(String, String)]) -> ByteCount {
+    let mut facts = facts.iter();
+    let version = facts.find(|(name, _)| name == "server_version");
+    let major = version.and_then(|(_, version)| major_of(version));
+    let can = major.is_none_or(|major| major >= DIRECT_IO_MAJOR);
+    Shares::divide(memory, can && options.get::<bool>("direct-io")).buffer
+}
 
 /// Makes PostgreSQL with options.
 fn make(options: &Options) -> Result<Postgres> {

@@ -21,6 +21,7 @@ mod reporting;
 mod running;
 mod session;
 mod shared_memory;
+mod shares;
 mod source;
 mod statement;
 mod statistics;
@@ -34,6 +35,8 @@ use std::{
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
+
+use shares::Shares;
 
 use crate::{
     Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
@@ -77,7 +80,7 @@ impl Database for Postgres {
                  direct-io off, so that all page sizes reach the storage in the same way",
             ));
         }
-        let least = running::Shares::least(settings, direct);
+        let least = Shares::least(settings, direct);
         if settings.memory < least {
             return Err(KIND.refuse(
                 "memory",
@@ -88,7 +91,7 @@ impl Database for Postgres {
                 ),
             ));
         }
-        let most = running::Shares::most(settings.page_size, direct);
+        let most = Shares::most(settings.page_size, direct);
         if settings.memory > most {
             return Err(KIND.refuse(
                 "memory",
@@ -113,7 +116,7 @@ impl Database for Postgres {
     }
 
     fn buffer(&self, memory: ByteCount) -> Result<ByteCount> {
-        Ok(running::Shares::divide(memory, self.is_direct()?).buffer)
+        Ok(Shares::divide(memory, self.is_direct()?).buffer)
     }
 
     /// A checkpoint's log may be up to twice what it was asked to be, while it is

@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 use super::{JournalMode, Sqlite};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
-    ValueKind,
+    ValueKind, description::buffer_is_all,
 };
 
 /// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
@@ -68,6 +68,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             lines: &[ChangeLine::always("PRAGMA cache_size = -{kib};")],
             costs: &[Cost::DividedBySessions],
         },
+        buffer_size: buffer_is_all,
     },
     make: |options| {
         let word: &str = options.get("journal-mode");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use octavo_database::{
     Advice, Change, ChangePlace, Counters, Database, DatabaseError, DatabaseKind, Defaults,
     Inspection, LoadReport, PageSizes, Progress, RestoreMethod, Running, Settings, Sqlite,
-    StoragePath,
+    StoragePath, buffer_is_all,
 };
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -33,6 +33,7 @@ pub static STOCK: DatabaseKind = DatabaseKind {
     advice: Advice {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
+        buffer_size: buffer_is_all,
     },
     make: |_| Ok(Box::new(StockSqlite)),
 };

@@ -17,7 +17,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, PredictedExecutor},
     findings::{Findings, LENGTHS, WARM_UP},
-    lockstep::{Horizon, judge_seated},
+    lockstep::{Horizon, judge},
     monitor::Monitor,
     observer::Observer,
     prediction::Expected,
@@ -215,7 +215,7 @@ pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
     let rules = plan.rules(horizon, store.source()?.unwrap_or(Source::Measured));
     let cells = plan.cells().len();
     let unseated = Expected::unseated(&store, cells)?;
-    let judgement = judge_seated(&rules, &groups, cells, &slices, &unseated);
+    let judgement = judge(&rules, &groups, cells, &slices, &unseated);
     let all = judgement.groups.iter().zip(&groups);
     Ok(all.into_iter().all(|(judged, group)| {
         let enough = |passes| has_passes(group, &slices, &judgement, passes);

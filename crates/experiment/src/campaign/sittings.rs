@@ -17,7 +17,7 @@ use crate::{
     error::CampaignError,
     executor::Executor,
     findings::Findings,
-    lockstep::{Group, GroupJudgement, Horizon, Judgement, Slice, Unseated, judge_seated},
+    lockstep::{self, Group, GroupJudgement, Horizon, Judgement, Slice, Unseated},
     monitor::Monitor,
     plan::{Cell, Plan, SnapshotKey},
     prediction::{Expected, expect},
@@ -206,7 +206,7 @@ impl<'a> Campaign<'a> {
 
     fn judge(&self) -> Judgement {
         let horizon = self.horizon.unwrap_or(Horizon::Passes { passes: u32::MAX });
-        judge_seated(
+        lockstep::judge(
             &self.plan().rules(horizon, self.source),
             &self.groups,
             self.cells.len(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use octavo_database::{Counters, StoragePath};
 use serde::Serialize;
 
-use crate::record::Figures;
+use crate::record::{DeviceUse, Figures};
 
 /// Figures of a cell per transaction (committed or rolled back, of every
 /// kind), over all of its runs.
@@ -36,6 +36,9 @@ pub struct PerTransaction {
     /// the storage was seen; below where the page cache answered, above where
     /// others used the device. `None` where the device cannot be asked.
     pub device_reads_ratio: Option<f64>,
+    /// The same of bytes: more than of requests where the kernel merged some, less where pages
+    /// were read in parts.
+    pub device_read_ratio: Option<f64>,
     /// Bytes that the device counted as written ÷ bytes that the database
     /// wrote.
     pub device_written_ratio: Option<f64>,
@@ -70,11 +73,14 @@ impl PerTransaction {
     }
 
     /// Share of the misses that reached the device: the smaller of what the database's
-    /// files and what the device's counters say. `None` where there were fewer misses than
+    /// files and what the device's counters say, of requests or of bytes, whichever is more:
+    /// one request may read several pages. `None` where there were fewer misses than
     /// [`MISSES_THAT_MATTER`].
     pub fn misses_at_device(&self) -> Option<f64> {
         self.misses_that_matter()?;
-        let at_device = self.device_reads_ratio.map(|reads| reads.min(1.0));
+        let bytes = self.device_read_ratio.unwrap_or(0.0);
+        let at_device = self.device_reads_ratio;
+        let at_device = at_device.map(|requests| requests.max(bytes).min(1.0));
         match (self.misses_read, at_device) {
             (Some(read), Some(at_device)) => Some(read * at_device),
             (read, at_device) => read.or(at_device),
@@ -109,13 +115,12 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         .iter()
         .map(|run| run.load.counts.changed_bytes as f64)
         .sum();
-    let device: Option<(f64, f64)> = runs.iter().try_fold((0.0, 0.0), |total, run| {
-        let device = run.device?;
-        Some((
-            total.0 + device.reads as f64,
-            total.1 + device.written_bytes.get() as f64,
-        ))
-    });
+    let device = |of: fn(&DeviceUse) -> u64| -> Option<f64> {
+        let each = runs.iter().map(|run| run.device.as_ref().map(of));
+        each.map(|value| value.map(|value| value as f64)).sum()
+    };
+    let read = sum(&|c| c.read_bytes.get());
+    let over = |device: Option<f64>, own: f64| device.filter(|_| own > 0.0).map(|all| all / own);
     let through_cache = [StoragePath::Limited, StoragePath::PageCache].map(Some);
     let are_reads_known = runs
         .iter()
@@ -124,18 +129,15 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         transactions,
         hit_ratio: ratio(hits, hits + misses),
         buffer_misses: each(misses),
-        read_bytes: each(sum(&|c| c.read_bytes.get())),
+        read_bytes: each(read),
         written_bytes: each(written),
         log_written_bytes: each(sum(&|c| c.log_written_bytes.get())),
         syncs: each(sum(&|c| c.syncs)),
         write_amplification: ratio(written, changed),
         misses_read: (misses > 0.0 && are_reads_known).then(|| (reads / misses).min(1.0)),
-        device_reads_ratio: device
-            .filter(|_| reads > 0.0)
-            .map(|(device, _)| device / reads),
-        device_written_ratio: device
-            .filter(|_| written > 0.0)
-            .map(|(_, device)| device / written),
+        device_reads_ratio: over(device(|of| of.reads), reads),
+        device_read_ratio: over(device(|of| of.read_bytes.get()), read),
+        device_written_ratio: over(device(|of| of.written_bytes.get()), written),
         read_us_mean: mean_time(sum(&|c| micros(c.read_time)), reads),
         sync_us_mean: mean_time(sum(&|c| micros(c.sync_time)), sum(&|c| c.syncs)),
     })

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     caveats::{self, Caveat},
     inputs::Inputs,
-    lockstep::{Horizon, Judgement, Slice, judge_seated},
+    lockstep::{self, Horizon, Judgement, Slice},
     plan::Plan,
     prediction::{Expected, OtherDisk},
     record::{Figures, Source},
@@ -158,7 +158,7 @@ fn judge(
     let cells = plan.cells().len();
     let unseated = Expected::unseated(store, cells)?;
     let groups = plan.groups();
-    let mut judgement = judge_seated(&rules, &groups, cells, slices, &unseated);
+    let mut judgement = lockstep::judge(&rules, &groups, cells, slices, &unseated);
     for (judged, group) in judgement.groups.iter_mut().zip(&groups) {
         inputs.widen_all(judged, group, rules.margin);
     }

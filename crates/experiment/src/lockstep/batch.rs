@@ -12,7 +12,7 @@ use super::{
     Batch, ScreenedPass, Slice,
     screen::{Pass, screen},
 };
-use crate::statistics::Estimate;
+use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
 
 /// Passes of a batch. Fewer leave the bias of checkpoints, more leave few
 /// batches.
@@ -129,6 +129,20 @@ impl Series {
             })
             .collect();
         parts.into_iter()
+    }
+
+    /// The mean of its logarithms, with what each batch has to do with it.
+    pub(super) fn mean(&self) -> BatchMean {
+        let by_batch = |values: &[f64]| -> ByBatch {
+            let keys = self.batches.iter().map(|batch| (batch.sitting, batch.pass));
+            keys.zip(values.iter().copied()).collect()
+        };
+        BatchMean {
+            center: mean(&self.logs),
+            values: by_batch(&self.logs),
+            influences: by_batch(self.influences()),
+            unseen: self.unseen().to_vec(),
+        }
     }
 
     pub(super) fn unseen(&self) -> &[(usize, f64)] {

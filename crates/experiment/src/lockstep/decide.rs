@@ -6,7 +6,7 @@ use super::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
     Screened, ScreenedPass, Slice,
     batch::{Batches, PASSES, Series},
-    link::levels,
+    levels::levels,
     screen::{Pass, passes},
 };
 use crate::statistics::{
@@ -37,6 +37,9 @@ const KNOWN_BATCHES: u32 = 2;
 /// needed.
 const MORE_MAX: f64 = 100.0;
 
+/// Sittings with the cells that took no part in them: nothing was tried, so nothing failed.
+pub type Unseated = BTreeSet<(u32, usize)>;
+
 /// What the slices say of each group.
 ///
 /// The slices are in the order of sitting, pass and position, and end with a
@@ -48,21 +51,11 @@ const MORE_MAX: f64 = 100.0;
 /// The checkpoint time of a slice is taken for a part of its elapsed time, so
 /// of several sessions it has to be that of one.
 ///
-/// # Panics
-/// If a group has a cell that is not below `cells`.
-pub fn judge(rules: &Rules, plan_groups: &[Group], cells: usize, slices: &[Slice]) -> Judgement {
-    judge_seated(rules, plan_groups, cells, slices, &Unseated::new())
-}
-
-/// Sittings with the cells that took no part in them: nothing was tried, so nothing failed.
-pub type Unseated = BTreeSet<(u32, usize)>;
-
-/// As [`judge`], where not every cell was seated in every sitting. A cell that was never
-/// seated has not left, and a group is finished without it.
+/// A cell that was never seated has not left, and a group is finished without it.
 ///
 /// # Panics
-/// As [`judge`].
-pub fn judge_seated(
+/// If a group has a cell that is not below `cells`.
+pub fn judge(
     rules: &Rules,
     plan_groups: &[Group],
     cells: usize,
@@ -252,7 +245,7 @@ impl LookResult {
 
 /// What was said last of a candidate.
 struct PreviousLook {
-    reading: LookResult,
+    result: LookResult,
     /// The mean of its ratio to the reference, with the batches until then.
     ratio: BatchMean,
     /// The ratio within each sitting until then.
@@ -349,21 +342,21 @@ impl<'a> GroupStanding<'a> {
             let estimate = self.series(batches, place, other).estimate()?;
             Some(LookResult::new(rules, &estimate, level))
         };
-        let readings: Vec<(usize, Option<LookResult>)> = self
+        let results: Vec<(usize, Option<LookResult>)> = self
             .live_rivals()
             .into_iter()
             .map(|place| (place, read(place, self.group.reference)))
             .collect();
-        let leader = readings
+        let leader = results
             .iter()
-            .filter_map(|(place, reading)| Some((*place, (*reading)?)))
-            .filter(|(_, reading)| reading.decision == Decision::Better)
+            .filter_map(|(place, result)| Some((*place, (*result)?)))
+            .filter(|(_, result)| result.decision == Decision::Better)
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
-        let leaving: Vec<(usize, DepartureReason)> = readings
+        let leaving: Vec<(usize, DepartureReason)> = results
             .iter()
-            .filter_map(|&(place, reading)| {
-                let why = match (reading?.decision, leader) {
+            .filter_map(|&(place, result)| {
+                let why = match (result?.decision, leader) {
                     (Decision::Worse, _) => DepartureReason::Slower,
                     (Decision::Equivalent, _) => DepartureReason::Equal,
                     (_, Some(leader)) if leader != place => {
@@ -375,18 +368,18 @@ impl<'a> GroupStanding<'a> {
                 Some((place, why))
             })
             .collect();
-        if rules.drop && readings.iter().any(|(_, reading)| reading.is_some()) {
+        if rules.drop && results.iter().any(|(_, result)| result.is_some()) {
             for &(place, why) in &leaving {
                 self.left[place] = Some(moment.left(why));
             }
             let live = self.live_rivals();
             let mut known = live.iter().filter(|&&place| self.seated[place]);
             self.finished = known.all(|&place| Some(place) == leader);
-            for (place, reading) in readings {
+            for (place, result) in results {
                 if self.finished || !live.contains(&place) {
                     let series = self.series(batches, place, self.group.reference);
-                    self.last[place] = reading.map(|reading| PreviousLook {
-                        reading,
+                    self.last[place] = result.map(|result| PreviousLook {
+                        result,
                         ratio: series.mean(),
                         by_sitting: by_sitting(&series),
                         at: (moment.sitting, moment.pass),
@@ -441,7 +434,7 @@ impl<'a> GroupStanding<'a> {
         let series = self.series(batches, place, self.group.reference);
         let estimate = series.estimate();
         let now = estimate.map(|estimate| LookResult::new(rules, &estimate, level));
-        let said = last.map(|last| last.reading).or(now);
+        let said = last.map(|last| last.result).or(now);
         let decision = said.map_or(Decision::Open, |said| said.decision);
         let open = self.left[place].is_none() && decision == Decision::Open;
         Candidate {

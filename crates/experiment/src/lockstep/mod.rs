@@ -10,12 +10,11 @@ mod batch;
 mod decide;
 mod judgement;
 mod levels;
-mod link;
 mod screen;
 pub(crate) mod slice;
 
 pub use batch::PASSES as BATCH_PASSES;
-pub use decide::{Unseated, judge, judge_seated};
+pub use decide::{Unseated, judge};
 pub use judgement::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
     Screened, ScreenedPass,

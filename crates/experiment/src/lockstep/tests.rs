@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, Seed};
 
 use super::{
     Candidate, DepartureReason, Group, Horizon, Judgement, Rules, Screened, SessionTime, Slice,
-    SliceKey, Unseated, judge, judge_seated,
+    SliceKey, Unseated,
     simulated::{Conditions, Machine, QUIET, SLICE},
     slice::tests::slice as some_slice,
 };
@@ -62,6 +62,11 @@ fn take(slice: &mut Slice, factor: f64) {
     let noise = u64::from(slice.key.pass) * 7919 + slice.key.cell as u64 * 104_729;
     let noise = 1.0 + 0.01 * ((noise % 101) as f64 / 50.0 - 1.0);
     slice.elapsed = slice.elapsed.mul_f64(factor * noise);
+}
+
+/// Where every cell took part in every sitting.
+fn judge(rules: &Rules, groups: &[Group], cells: usize, slices: &[Slice]) -> Judgement {
+    super::judge(rules, groups, cells, slices, &Unseated::new())
 }
 
 fn candidate(judgement: &Judgement, place: usize) -> &Candidate {
@@ -392,10 +397,10 @@ fn cells_without_results_leave() {
     slices.retain(|slice| slice.key.cell < 2 || slice.key.sitting > 0);
     let unseated = Unseated::from([(0, 2)]);
     let rules = rules(20);
-    let first = judge_seated(&rules, &group(3), 3, &slices[..2 * 20], &unseated);
+    let first = super::judge(&rules, &group(3), 3, &slices[..2 * 20], &unseated);
     assert!(first.groups[0].finished);
     assert_eq!(candidate(&first, 2).left, None);
-    let both = judge_seated(&rules, &group(3), 3, &slices[..2 * 20 + 3], &unseated);
+    let both = super::judge(&rules, &group(3), 3, &slices[..2 * 20 + 3], &unseated);
     assert!(!both.groups[0].finished);
     assert_eq!(candidate(&both, 2).left, None);
     assert_eq!(candidate(&both, 1).left, candidate(&first, 1).left);

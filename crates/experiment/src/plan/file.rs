@@ -11,10 +11,10 @@
 
 mod build;
 mod keys;
-mod known;
 mod price_keys;
 mod prices;
 mod refusal;
+mod registries;
 mod section;
 #[cfg(test)]
 mod tests;
@@ -30,9 +30,9 @@ use octavo_storage::text;
 use toml::de::DeTable;
 
 pub use keys::FORMAT;
-pub use known::Registries;
 pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
+pub use registries::Registries;
 
 use super::{Plan, SliceLength, Storage, storage::DEVICES};
 use crate::{cpus, directory::DATA, prices::Prices};

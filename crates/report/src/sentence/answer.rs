@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use octavo_experiment::{
     campaign::SITTINGS_WANTED,
     caveats::{Caveat, Severity},
-    confidence::{Confidence, ConfidenceLevel, ConfidenceLimit, is_repeated},
+    confidence::{Confidence, ConfidenceLevel, ConfidenceLimit, advised, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::{BATCH_PASSES, Horizon},
     plan::{Factor, Level, SnapshotKey},
@@ -537,16 +537,22 @@ fn all_passes(findings: &Findings) -> String {
     )
 }
 
-/// The group that was decided earliest, with its passes as `34 of 36`: where others have more.
+/// The group that was decided earliest, with the passes that decided it as `34 of 36`: where
+/// others have more.
 fn fewest_passes(findings: &Findings) -> Option<(&str, String)> {
-    let references = findings.groups.iter().filter_map(|group| {
+    let decided = findings.groups.iter().filter_map(|group| {
         let reference = group.cells.iter().find(|cell| cell.reference)?;
-        Some((group, reference))
+        // The reference goes on after that with those that are still open.
+        let advised = advised(group).map_or(reference.passes_counted, |of| of.passes_counted);
+        Some((
+            group,
+            reference.passes,
+            advised.min(reference.passes_counted),
+        ))
     });
-    let (group, reference) = references.min_by_key(|(_, reference)| reference.passes_counted)?;
-    let passes = format!("{} of {}", reference.passes_counted, reference.passes);
-    let fewer = reference.passes < findings.passes && !group.name.is_empty();
-    fewer.then_some((&group.name, passes))
+    let (group, passes, counted) = decided.min_by_key(|(_, _, counted)| *counted)?;
+    let fewer = passes < findings.passes && !group.name.is_empty();
+    fewer.then(|| (group.name.as_str(), format!("{counted} of {passes}")))
 }
 
 /// What the worst warnings do to the answer.
@@ -820,9 +826,10 @@ mod tests {
             said.contains(&format!("2 sittings, but with {name} in one alone.")),
             "{said}"
         );
-        // Decided early, so that it has fewer passes than others.
+        // Decided early, so that it has fewer passes than others; the reference went on.
         for cell in &mut findings.groups[1].cells {
-            (cell.passes, cell.passes_counted) = (40, 38);
+            cell.passes = 40;
+            cell.passes_counted = if cell.reference { 39 } else { 38 };
         }
         let said = text(&findings);
         assert!(

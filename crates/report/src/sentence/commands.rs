@@ -27,7 +27,7 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
         _ => None,
     };
     match cell.database.kind() {
-        Ok(kind) => changes(kind, cell, wanted),
+        Ok(kind) => changes(kind, cell, wanted, &findings.database),
         Err(_) => Vec::new(),
     }
 }
@@ -35,7 +35,12 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
 /// The commands for the wanted page size and for the buffer of a cell. Changes
 /// that go to the same place are one block. Empty if the cell has options that
 /// its database does not know.
-fn changes(kind: &DatabaseKind, cell: &Cell, wanted: Option<PageSize>) -> Vec<Block> {
+fn changes(
+    kind: &DatabaseKind,
+    cell: &Cell,
+    wanted: Option<PageSize>,
+    facts: &[(String, String)],
+) -> Vec<Block> {
     let known = cell.database.options.iter();
     let known = known.filter(|(name, _)| kind.option(name).is_some());
     let Ok(options) = kind.read(&known.cloned().collect::<Vec<_>>()) else {
@@ -45,8 +50,12 @@ fn changes(kind: &DatabaseKind, cell: &Cell, wanted: Option<PageSize>) -> Vec<Bl
         let change = &kind.advice.page_size;
         (change, size.bytes(), format!("{size} pages"))
     });
-    let buffer = format!("{} of cache", cell.memory);
-    let buffer = (&kind.advice.buffer, cell.memory, buffer);
+    let size = (kind.advice.buffer_size)(cell.memory, &options, facts);
+    let aim = match size == cell.memory {
+        true => format!("{size} of cache"),
+        false => format!("{size} of the {} of cache", cell.memory),
+    };
+    let buffer = (&kind.advice.buffer, size, aim);
     let mut parts: Vec<ChangeGroup> = Vec::new();
     for (change, size, aim) in page_size.into_iter().chain([buffer]) {
         let lines: Vec<String> = change.lines(size, &options).collect();
@@ -131,7 +140,7 @@ fn costs(change: &Change, kind: &DatabaseKind, cell: &Cell) -> (Vec<String>, &'s
 
 #[cfg(test)]
 mod tests {
-    use octavo_database::{Advice, ChangeLine, Registry};
+    use octavo_database::{Advice, ChangeLine, Registry, buffer_is_all};
     use octavo_units::ByteCount;
 
     use super::*;
@@ -153,7 +162,7 @@ mod tests {
         };
         let mut cell = fixture::findings().groups[0].cells[0].cell.clone();
         cell.memory = ByteCount::mib(32);
-        let blocks = changes(&toy, &cell, Some(PageSize::kib(8)));
+        let blocks = changes(&toy, &cell, Some(PageSize::kib(8)), &[]);
         let told = |block| match block {
             Block::Commands {
                 purpose,
@@ -178,6 +187,7 @@ mod tests {
                 costs: &[Cost::Build, Cost::DumpAndRestore],
             },
             buffer,
+            buffer_size: buffer_is_all,
         };
         assert_eq!(
             told(advice),
@@ -209,6 +219,7 @@ mod tests {
         let advice = Advice {
             page_size: change(const { &[ChangeLine::always("page = {kib}")] }),
             buffer: change(const { &[ChangeLine::always("cache = {bytes}")] }),
+            buffer_size: buffer_is_all,
         };
         assert_eq!(
             told(advice),
@@ -229,6 +240,7 @@ mod tests {
         let advice = Advice {
             page_size: nothing,
             buffer: nothing,
+            buffer_size: buffer_is_all,
         };
         assert!(told(advice).is_empty());
     }

@@ -86,7 +86,7 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
     });
     let decided = (out.decided > 0).then(|| {
         let passes = counted(out.decided, "pass");
-        format!("{passes} came after all was decided, and do not count.")
+        format!("Not counted: {passes} after all was decided.")
     });
     let said: Vec<String> = disturbed.into_iter().chain(decided).collect();
     (!said.is_empty()).then(|| said.join(" "))

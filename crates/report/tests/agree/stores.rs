@@ -8,7 +8,7 @@ use octavo_database::{Counters, StoragePath};
 use octavo_driver::{Counts, KindCounts, Latencies, Measurement, WarmUpTotals};
 use octavo_experiment::{
     findings::Findings,
-    lockstep::{BATCH_PASSES, Horizon, Rules, SessionTime, Slice, SliceKey, judge},
+    lockstep::{BATCH_PASSES, Horizon, Rules, SessionTime, Slice, SliceKey, Unseated, judge},
     machine::MachineUse,
     plan::{Cell, Design, Factor, Plan, SliceLength, Storage, TestedDatabase},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source},
@@ -441,7 +441,7 @@ impl<'a> Machine<'a> {
         let mut live: Vec<usize> = Vec::new();
         for pass in 0..most {
             if (pass as usize).is_multiple_of(BATCH_PASSES) {
-                let judged = judge(&rules, &groups, self.cells.len(), &all);
+                let judged = judge(&rules, &groups, self.cells.len(), &all, &Unseated::new());
                 let of_groups = groups.iter().zip(&judged.groups);
                 live = of_groups
                     .filter(|(_, judged)| !judged.finished)

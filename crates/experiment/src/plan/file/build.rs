@@ -10,8 +10,8 @@ use octavo_workload::{DataSpec, WorkloadError, WorkloadName, ycsb::Distribution}
 
 use super::{
     keys::Places,
-    known::Registries,
     refusal::{SpanError, instead},
+    registries::Registries,
     section::Sections,
     value::{
         Count, DURATION_MAX, DeferredValue, List, Quantity, SpannedValue, given, spans, values,

@@ -10,9 +10,9 @@ use super::{
     keys::{
         Cells, ClientKeys, Experiment, FORMAT, LISTS, Places, RunKeys, TopLevelKeys, WorkloadKeys,
     },
-    known::Registries,
     price_keys::PriceKeys,
     refusal::SpanError,
+    registries::Registries,
     value::{List, Quantity, SpannedValue, Whole},
 };
 

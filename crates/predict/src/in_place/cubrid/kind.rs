@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use octavo_database::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OnlyModeled, PageSizes,
+    buffer_is_all,
 };
 use octavo_units::PageSize;
 
@@ -59,6 +60,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
             lines: &[ChangeLine::always("data_buffer_size={kib}K")],
             costs: &[],
         },
+        buffer_size: buffer_is_all,
     },
     make: |_| {
         Ok(Box::new(OnlyModeled {

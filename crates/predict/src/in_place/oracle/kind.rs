@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use octavo_database::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OnlyModeled, OptionKind,
-    PageSizes, ValueKind,
+    PageSizes, ValueKind, buffer_is_all,
 };
 use octavo_units::{ByteCount, PageSize};
 
@@ -96,6 +96,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
             )],
             costs: &[],
         },
+        buffer_size: buffer_is_all,
     },
     make: |_| {
         Ok(Box::new(OnlyModeled {

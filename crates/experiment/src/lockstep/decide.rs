@@ -6,7 +6,7 @@ use super::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
     Screened, ScreenedPass, Slice,
     batch::{Batches, PASSES, Series},
-    levels::levels,
+    link::levels,
     screen::{Pass, passes},
 };
 use crate::statistics::{

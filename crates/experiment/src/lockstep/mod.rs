@@ -10,6 +10,7 @@ mod batch;
 mod decide;
 mod judgement;
 mod levels;
+mod link;
 mod screen;
 pub(crate) mod slice;
 

@@ -185,6 +185,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             processors,
             slowness,
             machine,
+            warm_up_max: None,
         }),
         budget: None,
         passes: Some(flags.passes),

@@ -57,7 +57,7 @@ pub struct Measurement {
     /// Transactions that failed in it, which count nowhere else.
     pub warm_up_failed: u64,
     /// Whether the warm-up read at least as many pages as the buffer has
-    /// frames, or all data fits into it.
+    /// frames, or all data fits into it; of a model, whether the buffer went on as it was.
     pub buffer_filled: bool,
     /// Length of the measured part that the figures are of: without what
     /// [`Steadiness::cut_s`] leaves out.
@@ -101,8 +101,8 @@ pub struct WarmUpTotals {
     pub misses: u64,
     /// Transactions that failed.
     pub failed: u64,
-    /// Pages that fill the buffer.
-    pub frames: u64,
+    /// Whether the buffer is full of what is wanted.
+    pub is_full: bool,
 }
 
 /// Writes a time in seconds.
@@ -126,7 +126,7 @@ impl Measurement {
             warm_up: warm_up.elapsed,
             warm_up_misses: warm_up.misses,
             warm_up_failed: warm_up.failed,
-            buffer_filled: warm_up.misses >= warm_up.frames,
+            buffer_filled: warm_up.is_full,
             measured,
             interrupted: false,
             lost: None,

@@ -143,7 +143,7 @@ impl<'a> Sampler<'a> {
             elapsed: begin - self.start,
             misses: (before - initial).buffer_misses,
             failed: self.taken.0.failed,
-            frames: self.settings.frames,
+            is_full: (before - initial).buffer_misses >= self.settings.frames,
         };
         self.begin_measuring(at_checkpoint);
 

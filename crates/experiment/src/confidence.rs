@@ -187,7 +187,9 @@ fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, &CellFindi
     let (open, ties) = match &group.verdict {
         Verdict::Use { open, ties, .. } => (open.as_slice(), ties.as_slice()),
         Verdict::Inconclusive { open, .. } => (open.as_slice(), [].as_slice()),
-        Verdict::Keep { .. } | Verdict::Alone { .. } => ([].as_slice(), [].as_slice()),
+        Verdict::Keep { .. } | Verdict::Alone { .. } | Verdict::Cold { .. } => {
+            ([].as_slice(), [].as_slice())
+        }
     };
     open.iter().chain(ties).filter_map(|level| {
         let mut cells = group.cells.iter();
@@ -246,7 +248,10 @@ fn against(group: &GroupFindings) -> Option<(f64, &CellFindings, u32)> {
 pub fn advised(group: &GroupFindings) -> Option<&CellFindings> {
     let level = match &group.verdict {
         Verdict::Use { level, .. } => Some(level.to_string()),
-        Verdict::Keep { .. } | Verdict::Alone { .. } | Verdict::Inconclusive { .. } => None,
+        Verdict::Keep { .. }
+        | Verdict::Alone { .. }
+        | Verdict::Cold { .. }
+        | Verdict::Inconclusive { .. } => None,
     };
     let is_advised = |cell: &&CellFindings| match &level {
         Some(level) => cell.level == *level,

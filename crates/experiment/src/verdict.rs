@@ -44,6 +44,13 @@ pub enum Verdict {
         /// The one that it has.
         level: Level,
     },
+    /// Predicted with buffers that were not warm: what is fast then may be slow in the long run.
+    Cold {
+        /// The reference.
+        level: Level,
+        /// Levels whose buffer was not warm.
+        cold: Vec<Level>,
+    },
     /// Not decided yet.
     Inconclusive {
         /// Levels that may be better than the reference.

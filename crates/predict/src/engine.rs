@@ -96,6 +96,19 @@ pub struct Referred {
     pub logged: u64,
 }
 
+impl std::ops::Add for Referred {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            hits: self.hits + other.hits,
+            misses: self.misses + other.misses,
+            made: self.made + other.made,
+            logged: self.logged + other.logged,
+        }
+    }
+}
+
 /// Why a database cannot be modeled so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

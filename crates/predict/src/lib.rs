@@ -34,6 +34,7 @@ mod sensitivity;
 mod sqlite;
 mod system;
 mod tree;
+mod warm_up;
 mod windows;
 
 pub use cpu::{CpuCost, Latched};
@@ -48,4 +49,5 @@ pub use pages::ObjectPages;
 pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;
 pub use system::{Done, Setup, Slowness, System};
+pub use warm_up::{WarmUpState, Warmth, next_block};
 pub use windows::Windows;

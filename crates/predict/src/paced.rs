@@ -5,7 +5,7 @@ use octavo_units::Moment;
 
 /// A device that takes `pace` times as long for everything as it says.
 pub(crate) struct Paced {
-    device: Box<dyn Device>,
+    device: Box<dyn Device + Send>,
     pace: f64,
     /// A moment in the device's time and in the system's, since which it has this pace.
     since: [Moment; 2],
@@ -13,7 +13,7 @@ pub(crate) struct Paced {
 
 impl Paced {
     /// From now on, which is `now` in the system's time.
-    pub(crate) fn new(device: Box<dyn Device>, pace: f64, now: Moment) -> Self {
+    pub(crate) fn new(device: Box<dyn Device + Send>, pace: f64, now: Moment) -> Self {
         Self {
             since: [device.now(), now],
             pace: possible(pace),

@@ -27,7 +27,7 @@ impl System {
     pub fn record(
         workload: &dyn Workload,
         setup: &Setup,
-        device: Box<dyn Device>,
+        device: Box<dyn Device + Send>,
         transactions: u64,
         flow: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<Trace, PredictError> {
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    fn device() -> Box<dyn Device> {
+    fn device() -> Box<dyn Device + Send> {
         Box::new(Constant::new(ByteCount::mib(1 << 14), 100_000))
     }
 

@@ -180,7 +180,7 @@ impl System {
     pub fn new(
         workload: &dyn Workload,
         setup: &Setup,
-        device: Box<dyn Device>,
+        device: Box<dyn Device + Send>,
     ) -> Result<Self, PredictError> {
         Self::new_while(workload, setup, device, &|| ControlFlow::Continue(()))
     }
@@ -192,7 +192,7 @@ impl System {
     pub fn new_while(
         workload: &dyn Workload,
         setup: &Setup,
-        mut device: Box<dyn Device>,
+        mut device: Box<dyn Device + Send>,
         flow: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<Self, PredictError> {
         let clients = setup.clients.max(1);
@@ -232,11 +232,6 @@ impl System {
     /// Pages of the buffer, or of the data where these are fewer.
     pub fn frames(&self) -> u64 {
         self.engine.frames().min(self.engine.pages())
-    }
-
-    /// Whether the buffer has room for all pages: it need never be full then.
-    pub fn data_fits(&self) -> bool {
-        self.engine.pages() <= self.engine.frames()
     }
 
     /// Has the clients execute the next `transactions`, which they take from one count;
@@ -323,7 +318,10 @@ impl System {
     /// # Errors
     /// [`PredictError::Capacity`] for a device that is too small, with which nothing is
     /// changed; [`PredictError::Device`] and [`PredictError::Silent`].
-    pub fn exchange_device(&mut self, mut device: Box<dyn Device>) -> Result<(), PredictError> {
+    pub fn exchange_device(
+        &mut self,
+        mut device: Box<dyn Device + Send>,
+    ) -> Result<(), PredictError> {
         let (needed, capacity) = (self.engine.size(), device.geometry().capacity);
         if needed > capacity {
             return Err(PredictError::Capacity { needed, capacity });

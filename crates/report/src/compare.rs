@@ -188,6 +188,7 @@ fn recommendation(verdict: &Verdict) -> String {
         Verdict::Use { level, .. } => format!("use {}", level.with_noun()),
         Verdict::Keep { level, .. } => format!("keep {}", level.with_noun()),
         Verdict::Alone { .. } => "nothing to compare".into(),
+        Verdict::Cold { .. } => "no answer, since caches were not warm".into(),
         Verdict::Inconclusive { .. } => "no clear winner".into(),
     }
 }

@@ -428,6 +428,27 @@ mod tests {
             answer_to(one(), keep),
             "KEEP 4 KiB PAGES (the default): nothing differs by more than 3%."
         );
+        let cold = || Verdict::Cold {
+            level: pages(&[4096]).remove(0),
+            cold: pages(&[2048, 8192]),
+        };
+        assert_eq!(
+            answer_to(one(), cold()),
+            "NO ANSWER YET: with 2 KiB and 8 KiB the cache was not warm, and the long run may \
+             differ. Use a longer --warm-up."
+        );
+        let mut findings = one();
+        findings.groups[0].verdict = cold();
+        let group = &findings.groups[0];
+        let results = group.cells.iter().map(|cell| place(&findings, group, cell));
+        let results: Vec<String> = results.map(|result| result.text).collect();
+        assert_eq!(
+            results,
+            ["not warm", "default", "not warm", "no answer", "no answer"]
+        );
+        assert_eq!(time::why(&findings), None);
+        assert!(commands(&findings, group).is_empty());
+        assert!(memory(&findings).is_none());
         let leads = Verdict::Inconclusive {
             open: pages(&[2048, 8192]),
             leader: Some(pages(&[8192]).remove(0)),

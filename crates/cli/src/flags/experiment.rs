@@ -140,8 +140,8 @@ pub(crate) struct CellFlags {
         "Transactions that each page size executes in a pass [default: {PREDICTED_SLICE}]"
     ))),
     mut_arg("warm_up", |flag| flag.help(
-        "Transactions of the warm-up [default: until the cache is full or hardly misses, at most \
-         30,000]"
+        "Transactions of the warm-up [default: until the cache was full for as long as filling \
+         took, or hardly misses]"
     )),
 )]
 pub(crate) struct PredictFlags {

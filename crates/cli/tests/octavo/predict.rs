@@ -150,9 +150,9 @@ fn rows_that_overflow_their_page_are_found_in_the_cache() {
 }
 
 #[test]
-fn caches_that_are_not_filled_are_named_unless_all_data_fits() {
+fn what_is_not_warm_has_no_answer() {
     let parent = tempfile::tempdir().unwrap();
-    let caveat_of = |name: &str, memory: &str| {
+    let caveat_of = |name: &str, options: &[&str]| {
         let output = octavo()
             .arg("predict")
             .arg(parent.path().join(name))
@@ -163,7 +163,7 @@ fn caches_that_are_not_filled_are_named_unless_all_data_fits() {
                 "--json",
             ])
             .args(["--page-sizes=4K,64K", "--passes=8", "--transactions=40"])
-            .args(["--warm-up=300", memory])
+            .args(options)
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", complaint(&output));
@@ -172,9 +172,19 @@ fn caches_that_are_not_filled_are_named_unless_all_data_fits() {
         let warnings = findings["warnings"].to_string();
         let mut caveats = caveats.into_iter();
         let found = caveats.find(|caveat| caveat["caveat"] == "buffer_not_filled");
+        let is_cold = findings["groups"][0]["verdict"]["verdict"] == "cold";
+        assert_eq!(is_cold, found.is_some(), "{found:?}");
+        let said = findings["sentences"].to_string();
+        assert_eq!(said.contains("NO ANSWER YET"), is_cold, "{said}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            told.contains("the cache is not warm after 300 "),
+            is_cold,
+            "{told}"
+        );
         (found, warnings)
     };
-    let (found, warnings) = caveat_of("small", "--memory=4MiB");
+    let (found, warnings) = caveat_of("small", &["--warm-up=300", "--memory=4MiB"]);
     let found = found.unwrap();
     assert_eq!(found["severity"], "choice", "{found}");
     let cells = found["cells"].as_array().unwrap();
@@ -184,9 +194,15 @@ fn caches_that_are_not_filled_are_named_unless_all_data_fits() {
         warnings.contains("did not fill the cache of 4 KiB pages"),
         "{warnings}"
     );
-    let (found, warnings) = caveat_of("large", "--memory=64MiB");
-    assert_eq!(found, None);
-    assert!(!warnings.contains("--warm-up"), "{warnings}");
+    // All data fit, and much of them was not read yet.
+    let (found, _) = caveat_of("large", &["--warm-up=300", "--memory=64MiB"]);
+    assert_eq!(found.unwrap()["cells"].as_array().unwrap().len(), 2);
+    // As long as it takes.
+    for memory in ["--memory=4MiB", "--memory=64MiB"] {
+        let (found, warnings) = caveat_of(memory, &[memory]);
+        assert_eq!(found, None);
+        assert!(!warnings.contains("--warm-up"), "{warnings}");
+    }
 }
 
 fn slices(directory: &Path) -> Vec<String> {

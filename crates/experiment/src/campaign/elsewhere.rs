@@ -10,7 +10,7 @@ use super::{settings::CampaignSettings, sittings::Campaign, warm_up::WarmUp};
 use crate::{
     error::CampaignError,
     executor::{Executor, PredictedExecutor},
-    findings::{CellFindings, Findings},
+    findings::{CellFindings, Findings, GroupFindings},
     monitor::Monitor,
     observer::Observer,
     plan::{Design, Level, Plan, SliceLength, Storage},
@@ -96,6 +96,9 @@ fn not_predicted(devices: &[&str]) -> Option<String> {
     })
 }
 
+/// Transactions of a warm-up, at most: seconds. Chosen.
+const WARM_UP_MAX: u64 = 30_000;
+
 /// What is predicted from.
 struct MeasuredHere {
     calibrated: Calibrated,
@@ -149,6 +152,8 @@ impl MeasuredHere {
             processors: self.calibrated.processors,
             slowness: Slowness::default(),
             machine: None,
+            // A budget's rest has no time for more.
+            warm_up_max: Some(WARM_UP_MAX),
         };
         let mut plan = settings.plan.clone();
         plan.memories = vec![self.memory];
@@ -178,6 +183,13 @@ impl MeasuredHere {
         let own = Monitor::new(within, Duration::ZERO, None);
         let campaign = Campaign::new(&settings, store, executor.source(), &own)?;
         let there = campaign.carry_out(&mut executor)?;
+        let is_cold = |group: &GroupFindings| matches!(group.verdict, Verdict::Cold { .. });
+        if there.groups.iter().any(is_cold) {
+            within.monitor.note(&format!(
+                "{device} was not predicted: its cache would take too long to warm up"
+            ));
+            return Ok(None);
+        }
         Ok(self.compare(device, &there))
     }
 
@@ -210,7 +222,7 @@ impl MeasuredHere {
                     over_default: *ratio,
                 },
                 Verdict::Use { .. } | Verdict::Keep { .. } => PagesElsewhere::Keep,
-                Verdict::Alone { .. } => PagesElsewhere::Alone,
+                Verdict::Alone { .. } | Verdict::Cold { .. } => PagesElsewhere::Alone,
                 Verdict::Inconclusive { open, .. } => PagesElsewhere::Open {
                     page_sizes: of_pages(open),
                 },

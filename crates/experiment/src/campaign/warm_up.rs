@@ -1,17 +1,9 @@
-//! When the cells of a group are warm.
-//!
-//! A buffer that is full is not yet in the state that it keeps: what was read
-//! first gives way to what is read often (10.3 reads a transaction when SQLite's
-//! buffer had just filled, 8.3 in the long run, TPC-C on 4 KiB pages). So a
-//! warm-up goes on for as long as filling took, or until misses stay level.
-//! It counts transactions and misses, no clock, and so it replays.
-//!
-//! Misses are level long before a large buffer is full, and until it is full nothing
-//! dirty is evicted. Measuring cannot wait for that; a model can.
+//! When the cells of a group are warm: all of them execute as many transactions as the one
+//! needs that is warm last.
 
 use std::collections::BTreeMap;
 
-use octavo_predict::Sensitivity;
+use octavo_predict::{Referred, Sensitivity, WarmUpState, Warmth, next_block};
 
 use super::settings::CampaignSettings;
 use crate::{
@@ -20,28 +12,9 @@ use crate::{
     prediction::{PREDICTED_PASSES, PREDICTED_SLICE},
 };
 
-/// Transactions of the first block of a warm-up; later ones are an eighth of
-/// what went before.
-const FIRST_BLOCK: u64 = 64;
-
-/// … but no more, so that an interrupt is heard within a moment. Chosen.
-const BLOCK_MAX: u64 = 16_384;
-
-/// Misses of the last two quarters of a warm-up that differ by less than this
-/// share are level.
-const LEVEL: f64 = 0.05;
-
-/// Blocks before misses are asked whether they are level: eight of the first
-/// size and as many again.
-const BLOCKS_MIN: usize = 16;
-
-/// Transactions for which a buffer is waited that does not fill: some seconds of a model.
-/// Chosen.
-const FULL_MAX: u64 = 30_000;
-
-/// Transactions a miss from which on a buffer has all that is wanted, and need not be full.
-/// Chosen.
-const HITTING: u64 = 50;
+/// Transactions of a warm-up where references are recorded beforehand, which takes memory for
+/// each of them. Chosen.
+pub(super) const RECORDED_MAX: u64 = 30_000;
 
 /// When a warm-up ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +23,11 @@ pub(super) enum WarmUpEnd {
     Transactions(u64),
     /// When misses are level, full or not.
     Level,
-    /// When buffers are full, or have all that is wanted.
-    Full,
+    /// When models say that they go on as they are, or after so many transactions.
+    Steady {
+        /// At most.
+        most: u64,
+    },
 }
 
 /// A warm-up under way.
@@ -62,14 +38,8 @@ pub(super) struct WarmUp {
     cells: BTreeMap<usize, CellWarmUp>,
 }
 
-#[derive(Default)]
 struct CellWarmUp {
-    frames: u64,
-    /// Transactions and misses of each block.
-    blocks: Vec<(u64, u64)>,
-    misses: u64,
-    /// After how many transactions as many pages were read as the buffer has.
-    filled: Option<u64>,
+    warmth: Warmth,
     /// Transactions a second in the fastest block.
     rate: f64,
 }
@@ -86,7 +56,7 @@ impl WarmUp {
     }
 
     /// Transactions that a predicted cell executes at most, with its warm-up and those that
-    /// tell what its time follows.
+    /// tell what its time follows, where references are recorded beforehand.
     pub(super) fn horizon(settings: &CampaignSettings) -> u64 {
         let SliceLength {
             transactions,
@@ -96,14 +66,14 @@ impl WarmUp {
         let passes = u64::from(settings.passes.unwrap_or(PREDICTED_PASSES));
         let counted = passes.saturating_mul(slice);
         let asked = Sensitivity::transactions(slice);
-        counted.saturating_add(warm_up.unwrap_or(FULL_MAX) + asked)
+        counted.saturating_add(warm_up.unwrap_or(RECORDED_MAX) + asked)
     }
 
     /// A cell with a buffer of so many pages.
     pub(super) fn expect(&mut self, cell: usize, frames: u64) {
         let warming = CellWarmUp {
-            frames,
-            ..CellWarmUp::default()
+            warmth: Warmth::new(frames),
+            rate: 0.0,
         };
         self.cells.insert(cell, warming);
     }
@@ -113,40 +83,44 @@ impl WarmUp {
         self.cells.remove(&cell);
     }
 
-    /// How many transactions each cell executes next; `None` when they are
-    /// warm.
-    pub(super) fn next(&mut self) -> Option<u64> {
-        let mut cells = self.cells.values();
+    /// How many transactions each cell executes next; `None` when they are warm. `state` is
+    /// what a model says of its cell.
+    pub(super) fn next(&mut self, state: &dyn Fn(usize) -> Option<WarmUpState>) -> Option<u64> {
+        let mut cells = self.cells.iter();
         let (warm, left) = match self.end {
             WarmUpEnd::Transactions(wanted) => (self.done >= wanted, wanted - self.done),
-            WarmUpEnd::Level => (cells.all(|cell| cell.is_warm(self.done)), u64::MAX),
-            WarmUpEnd::Full => {
-                let left = FULL_MAX - self.done;
-                (left == 0 || cells.all(|cell| cell.is_full(self.done)), left)
+            WarmUpEnd::Level => (
+                cells.all(|(_, CellWarmUp { warmth, .. })| {
+                    warmth.has_been_full() || warmth.is_level()
+                }),
+                u64::MAX,
+            ),
+            WarmUpEnd::Steady { most } => {
+                let left = most - self.done;
+                let is_over = |cell: usize| state(cell) != Some(WarmUpState::Cold);
+                (left == 0 || cells.all(|(&cell, _)| is_over(cell)), left)
             }
         };
         if warm {
             return None;
         }
-        self.block = (self.done / 8).clamp(FIRST_BLOCK, BLOCK_MAX).min(left);
+        self.block = next_block(self.done).min(left);
         self.done += self.block;
         Some(self.block)
     }
 
     /// Takes a cell's block into account.
     pub(super) fn see(&mut self, slice: &Slice) {
-        let (done, block) = (self.done, self.block);
         let Some(cell) = self.cells.get_mut(&slice.key.cell) else {
             return;
         };
-        cell.misses += slice.misses;
-        cell.blocks.push((block, slice.misses));
-        cell.rate = cell
-            .rate
-            .max(block as f64 / slice.elapsed.as_secs_f64().max(1e-9));
-        if cell.misses >= cell.frames {
-            cell.filled.get_or_insert(done);
-        }
+        let referred = Referred {
+            misses: slice.misses,
+            ..Referred::default()
+        };
+        cell.warmth.see(self.block, &referred);
+        let seconds = slice.elapsed.as_secs_f64().max(1e-9);
+        cell.rate = cell.rate.max(self.block as f64 / seconds);
     }
 
     /// Transactions a second of a cell in its fastest block, which no storm
@@ -158,65 +132,12 @@ impl WarmUp {
 
     /// How far it is, for a progress line.
     pub(super) fn progress(&self) -> String {
-        let filled = |cell: &CellWarmUp| match (cell.filled, cell.frames) {
-            (Some(filled), _) => 0.5 * (self.done as f64 / filled.max(1) as f64).min(2.0),
-            (None, 0) => 1.0,
-            (None, frames) => 0.5 * cell.misses as f64 / frames as f64,
-        };
-        let least = self.cells.values().map(filled).fold(1.0, f64::min);
+        let shares = self.cells.values().map(|cell| cell.warmth.share());
         let least = match self.end {
             WarmUpEnd::Transactions(wanted) => self.done as f64 / wanted.max(1) as f64,
-            WarmUpEnd::Level | WarmUpEnd::Full => least,
+            WarmUpEnd::Level | WarmUpEnd::Steady { .. } => shares.fold(1.0, f64::min),
         };
         format!("{:.0}%", least * 100.0)
-    }
-}
-
-impl CellWarmUp {
-    fn is_warm(&self, done: u64) -> bool {
-        self.has_been_full(done) || self.is_level(done)
-    }
-
-    fn is_full(&self, done: u64) -> bool {
-        self.has_been_full(done) || self.hardly_misses(done)
-    }
-
-    /// Whether it has been full for as long as filling took.
-    fn has_been_full(&self, done: u64) -> bool {
-        self.frames == 0 || self.filled.is_some_and(|filled| done >= 2 * filled)
-    }
-
-    /// Whether the last quarter of the transactions missed so seldom.
-    fn hardly_misses(&self, done: u64) -> bool {
-        let quarters = self.quarters(done);
-        quarters.is_some_and(|[last, _]| last * HITTING as f64 <= 1.0)
-    }
-
-    /// Whether the last quarter of the transactions missed as often as the one
-    /// before.
-    fn is_level(&self, done: u64) -> bool {
-        let quarters = self.quarters(done);
-        quarters.is_some_and(|[last, before]| (last - before).abs() <= LEVEL * before)
-    }
-
-    /// Misses a transaction in the last quarter and in the one before, once there are enough
-    /// blocks.
-    fn quarters(&self, done: u64) -> Option<[f64; 2]> {
-        if self.blocks.len() < BLOCKS_MIN {
-            return None;
-        }
-        let (mut sums, mut seen) = ([(0, 0); 2], 0);
-        for &(transactions, misses) in self.blocks.iter().rev() {
-            let quarter = usize::from(seen >= done / 4);
-            seen += transactions;
-            sums[quarter].0 += transactions;
-            sums[quarter].1 += misses;
-            if seen >= done / 2 {
-                break;
-            }
-        }
-        let rate = |(transactions, misses): (u64, u64)| misses as f64 / transactions.max(1) as f64;
-        Some(sums.map(rate))
     }
 }
 
@@ -233,7 +154,7 @@ mod tests {
         let mut warm_up = WarmUp::new(end);
         warm_up.expect(0, frames);
         let mut done = 0;
-        while let Some(block) = warm_up.next() {
+        while let Some(block) = warm_up.next(&|_| None) {
             let missed = (done..done + block).map(&misses).sum::<f64>();
             done += block;
             warm_up.see(&Slice {
@@ -266,37 +187,43 @@ mod tests {
     }
 
     #[test]
-    fn a_model_goes_on_until_its_buffer_is_full() {
-        let level = transactions(WarmUpEnd::Level, 12_000, |_| 1.0);
-        assert!(level < 2000, "{level}");
-        let full = transactions(WarmUpEnd::Full, 12_000, |_| 1.0);
-        assert!((24_000..FULL_MAX).contains(&full), "{full}");
-        // Never full.
-        assert_eq!(transactions(WarmUpEnd::Full, 100_000, |_| 1.0), FULL_MAX);
-        // All that is wanted is there, though misses come and go.
-        let has_all = |at: u64| match at {
-            0..1000 => 1.0,
-            _ if (at / 500).is_multiple_of(2) => 0.003,
-            _ => 0.03,
+    fn models_say_when_they_are_warm() {
+        let mut warm_up = WarmUp::new(WarmUpEnd::Steady { most: 1000 });
+        warm_up.expect(0, 12_000);
+        warm_up.expect(1, 12_000);
+        let mut blocks = 0;
+        let state = |cell| match cell {
+            0 => Some(WarmUpState::Steady),
+            _ => Some(WarmUpState::Cold),
         };
-        let done = transactions(WarmUpEnd::Full, 12_000, has_all);
-        assert!((1000..10_000).contains(&done), "{done}");
+        while let Some(block) = warm_up.next(&state) {
+            blocks += block;
+        }
+        assert_eq!(blocks, 1000, "one is cold");
+        let mut warm_up = WarmUp::new(WarmUpEnd::Steady { most: 1000 });
+        warm_up.expect(0, 12_000);
+        assert_eq!(warm_up.next(&state), None);
+        warm_up.expect(1, 12_000);
+        assert_eq!(warm_up.next(&|_| Some(WarmUpState::GivenUp)), None);
     }
 
     #[test]
     fn a_wanted_number_is_kept_to_the_transaction() {
         let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(100));
         warm_up.expect(0, 10);
-        let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next()).collect();
+        let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next(&|_| None)).collect();
         assert_eq!(blocks, [64, 36]);
-        assert_eq!(WarmUp::new(WarmUpEnd::Transactions(0)).next(), None);
+        assert_eq!(
+            WarmUp::new(WarmUpEnd::Transactions(0)).next(&|_| None),
+            None
+        );
     }
 
     #[test]
     fn blocks_of_a_long_warm_up_stay_short() {
         let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(1_000_000_000));
-        let mut blocks = std::iter::from_fn(|| warm_up.next()).take(1000);
-        assert!(blocks.all(|block| block <= BLOCK_MAX));
+        let mut blocks = std::iter::from_fn(|| warm_up.next(&|_| None)).take(1000);
+        assert!(blocks.all(|block| block <= 16_384));
         assert_eq!(warm_up.progress(), "2%");
     }
 }

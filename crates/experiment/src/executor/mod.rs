@@ -10,6 +10,7 @@ mod snapshots;
 
 use std::time::Duration;
 
+use octavo_predict::Warmth;
 use octavo_units::{ByteCount, Seed};
 
 use crate::{
@@ -116,6 +117,24 @@ pub trait Sitting {
     /// for every cell. Of one whose database was lost (`RunError::is_lost`) the
     /// slices before may count: [`Self::leave`] tells.
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError>;
+
+    /// Has cells execute their next transactions, side by side where they share nothing.
+    ///
+    /// # Errors
+    /// Of each cell as [`Self::slice`].
+    fn slices(
+        &mut self,
+        keys: &[SliceKey],
+        transactions: u64,
+    ) -> Vec<Result<Slice, CampaignError>> {
+        let each = keys.iter().map(|key| self.slice(*key, transactions));
+        each.collect()
+    }
+
+    /// How warm a modeled cell is; `None` of what is measured, and of a cell that is not open.
+    fn warmth(&self, _cell: usize) -> Option<&Warmth> {
+        None
+    }
 
     /// Counts what the cell did so far as its warm-up; how many transactions failed in
     /// it, which count nowhere else.

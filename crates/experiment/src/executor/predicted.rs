@@ -1,11 +1,17 @@
 //! Predicting: databases and devices are modeled, in virtual time.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    panic::resume_unwind,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 
 use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpTotals};
-use octavo_predict::{Done, PredictError, Purpose, Setup, System};
+use octavo_predict::{Done, PredictError, Purpose, Referred, Setup, System, WarmUpState, Warmth};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 
@@ -184,6 +190,9 @@ struct PredictedSeat<'a> {
     workload: &'a dyn Workload,
     total: Total,
     warm_up: Total,
+    /// How warm its buffer is, and whether that still changes.
+    warmth: Warmth,
+    is_warming: bool,
     /// Transactions of the latest slice.
     slice: u64,
     known: InputAccuracy,
@@ -219,6 +228,8 @@ impl Total {
 impl<'a> PredictedSeat<'a> {
     fn new(system: System, workload: &'a dyn Workload) -> Self {
         Self {
+            warmth: Warmth::new(system.frames()),
+            is_warming: true,
             system,
             workload,
             total: Total::new(workload),
@@ -236,15 +247,20 @@ impl<'a> PredictedSeat<'a> {
         let kinds = self.workload.transactions();
         let mut slice = Total::new(self.workload);
         let mut counted = 0;
+        let mut referred = Referred::default();
         let elapsed_ns = self.system.run(transactions, &mut |done| {
             slice.cpu += Duration::from_nanos(done.cpu_ns);
             slice.counts.changed_bytes += done.changed_bytes;
             slice.counters = slice.counters + counters(done);
+            referred = referred + done.referred;
             let elapsed = Duration::from_nanos(done.elapsed_ns);
             slice.counts.count(done.kind, done.outcome, elapsed);
             counted += u64::from(done.is_counted(kinds));
         })?;
         slice.elapsed = Duration::from_nanos(elapsed_ns);
+        if self.is_warming {
+            self.warmth.see(transactions, &referred);
+        }
         self.slice = transactions;
         self.total.elapsed += slice.elapsed;
         self.total.cpu += slice.cpu;
@@ -280,11 +296,7 @@ impl<'a> PredictedSeat<'a> {
             elapsed: self.warm_up.elapsed,
             misses: self.warm_up.counters.buffer_misses,
             failed: self.warm_up.counts.failed(),
-            // A buffer that has room for all data need never be full.
-            frames: match self.system.data_fits() {
-                true => 0,
-                false => self.system.frames(),
-            },
+            is_full: self.warmth.state() == WarmUpState::Steady,
         };
         let device = self.device(elapsed);
         let energy = self
@@ -367,12 +379,52 @@ impl Sitting for PredictedSitting<'_> {
         slice.map_err(|error| CampaignError::Setting(with_causes(&error)))
     }
 
+    fn slices(
+        &mut self,
+        keys: &[SliceKey],
+        transactions: u64,
+    ) -> Vec<Result<Slice, CampaignError>> {
+        let wanted = |cell: usize| keys.iter().find(|key| key.cell == cell).copied();
+        let seats = self.seats.iter_mut();
+        let due = seats.filter_map(|(cell, seat)| Some((wanted(*cell)?, seat)));
+        let due = Mutex::new(due);
+        let next = || due.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            let mut done = Vec::new();
+            while let Some((key, seat)) = next() {
+                done.push((key.cell, seat.slice(key, transactions)));
+            }
+            done
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let mut slices: BTreeMap<usize, _> = thread::scope(|scope| {
+            let workers: Vec<_> = (1..threads.min(keys.len()))
+                .map(|_| scope.spawn(work))
+                .collect();
+            let mut done = work();
+            for worker in workers {
+                done.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            done.into_iter().collect()
+        });
+        let each = keys.iter().map(|key| match slices.remove(&key.cell) {
+            Some(slice) => slice.map_err(|error| CampaignError::Setting(with_causes(&error))),
+            None => Err(CampaignError::Stopped),
+        });
+        each.collect()
+    }
+
+    fn warmth(&self, cell: usize) -> Option<&Warmth> {
+        Some(&self.seats.get(&cell)?.warmth)
+    }
+
     fn end_warm_up(&mut self, cell: usize) -> u64 {
         let Some(seat) = self.seats.get_mut(&cell) else {
             return 0;
         };
         let fresh = Total::new(seat.workload);
         seat.warm_up = std::mem::replace(&mut seat.total, fresh);
+        seat.is_warming = false;
         seat.before = seat.system.device_counters();
         seat.warm_up.counts.failed()
     }

@@ -161,7 +161,7 @@ impl<'a> Seat<'a> {
                 elapsed: warm_up.elapsed,
                 misses: warm_up.counters.buffer_misses,
                 failed: self.warm_up_failed,
-                frames: self.subject.frames(),
+                is_full: warm_up.counters.buffer_misses >= self.subject.frames(),
             },
             self.total.elapsed,
             counts.unwrap_or_else(|| Counts::new(self.workload.transactions())),

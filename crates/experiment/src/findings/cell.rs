@@ -20,9 +20,9 @@ use crate::{
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{Batch, Departure, Group, GroupJudgement, Judgement, Levels, Slice},
-    plan::{Cell, Plan},
+    plan::{Cell, Level, Plan},
     prediction::Expected,
-    record::{Figures, RunRecord, UNFINISHED},
+    record::{Figures, RunRecord, Source, UNFINISHED},
     statistics::{Decision, Interval, error_of_one},
     verdict::{Verdict, verdict},
 };
@@ -147,6 +147,7 @@ pub(super) struct ByCell<'a> {
 /// What predictions said of cells.
 #[derive(Clone, Copy)]
 pub(super) struct Predicted<'a> {
+    pub(super) source: Source,
     pub(super) expected: &'a [(usize, Expected)],
     pub(super) inputs: &'a Inputs,
 }
@@ -246,7 +247,13 @@ impl<'a> ByCell<'a> {
         judged: &GroupJudgement,
         levels: &Levels,
     ) -> GroupFindings {
-        let verdict = verdict(self.plan, self.cells, group, judged);
+        let verdict = match self.cold(group).as_slice() {
+            cold @ [_, ..] if group.cells.len() > 1 => Verdict::Cold {
+                level: self.level(group.cells[group.reference]),
+                cold: cold.iter().map(|&cell| self.level(cell)).collect(),
+            },
+            _ => verdict(self.plan, self.cells, group, judged),
+        };
         let mut cells: Vec<CellFindings> = (0..group.cells.len())
             .map(|place| self.cell(group, judged, place))
             .collect();
@@ -270,6 +277,22 @@ impl<'a> ByCell<'a> {
         }
     }
 
+    fn level(&self, cell: usize) -> Level {
+        self.plan.level(&self.cells[cell], self.plan.compare)
+    }
+
+    /// Predicted cells of a group whose buffer was not warm.
+    fn cold(&self, group: &Group) -> Vec<usize> {
+        let is_cold = |cell: &&usize| {
+            let mut runs = self.figures[**cell].values();
+            runs.any(|run| !run.load.buffer_filled)
+        };
+        match self.predicted.source {
+            Source::Measured => Vec::new(),
+            Source::Predicted => group.cells.iter().filter(is_cold).copied().collect(),
+        }
+    }
+
     fn cell(&self, group: &Group, judged: &GroupJudgement, place: usize) -> CellFindings {
         let number = group.cells[place];
         let cell = &self.cells[number];
@@ -284,7 +307,7 @@ impl<'a> ByCell<'a> {
             .filter(|(cell, _)| *cell == number);
         CellFindings {
             cell: cell.clone(),
-            level: self.plan.level(cell, self.plan.compare).to_string(),
+            level: self.level(number).to_string(),
             reference: place == group.reference,
             throughput: stands.throughput,
             ratio: stands.ratio,

@@ -121,7 +121,8 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
         found.and_then(trend).is_some_and(|trend| trend >= LEVEL)
     };
     let mut cells = by_cell.unfilled();
-    cells.retain(|unfilled| !is_level(&unfilled.cell));
+    // A model's misses are level long before its buffer is full.
+    cells.retain(|unfilled| !is_measured || !is_level(&unfilled.cell));
     if !cells.is_empty() {
         let runs = cells.iter().map(|cell| cell.runs).sum();
         caveats.push(Caveat::BufferNotFilled { cells, runs, of });

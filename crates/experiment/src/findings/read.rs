@@ -46,6 +46,7 @@ impl Findings {
         let runs = store.runs(workload.transactions())?;
         let expected = Expected::all(store)?;
         let predicted = Predicted {
+            source,
             expected: &expected,
             inputs: &inputs,
         };

@@ -46,6 +46,9 @@ pub struct Prediction {
     /// The machine around the storage, of which it is known what it draws; `None` for no
     /// energy but the storage's.
     pub machine: Option<MachineEntry>,
+    /// Transactions of a warm-up at most, where none are asked for; `None` for as many as a
+    /// model is worth ([`octavo_predict::Warmth`]).
+    pub warm_up_max: Option<u64>,
 }
 
 /// Storage that is asked in virtual time.

@@ -131,7 +131,7 @@ enum RequestedStorage<'a> {
 }
 
 impl RequestedStorage<'_> {
-    fn open(&self, seed: Seed) -> Result<Box<dyn Device>, BreakEvenLacks> {
+    fn open(&self, seed: Seed) -> Result<Box<dyn Device + Send>, BreakEvenLacks> {
         Ok(match self {
             Self::Entry(entry) => entry.open(seed),
             Self::Profile(profile) => {

@@ -154,11 +154,21 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             (keep, why + &of_missing(findings, &missing))
         }
         Verdict::Alone { .. } => (keep, "nothing else was compared.".into()),
+        Verdict::Cold { cold, .. } => of_cold(cold),
         Verdict::Inconclusive { open, leader, .. } => (
             format!("{} for now", keep.split(" (").next().unwrap_or(&keep)),
             undecided(group, open, leader.as_ref(), findings),
         ),
     }
+}
+
+/// Why there is no answer, where caches were not warm.
+fn of_cold(cold: &[Level]) -> (String, String) {
+    let why = format!(
+        "with {} the cache was not warm, and the long run may differ. Use a longer --warm-up.",
+        naming::levels(cold, "and")
+    );
+    ("no answer yet".into(), why)
 }
 
 fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String {
@@ -310,6 +320,7 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
             FAULT.into(),
         ),
         Verdict::Alone { .. } => ("nothing to compare".into(), "there is one copy.".into()),
+        Verdict::Cold { cold, .. } => of_cold(cold),
         Verdict::Inconclusive { open, leader, .. } => (
             "not decided yet whether the copies differ".into(),
             undecided(group, open, leader.as_ref(), findings),
@@ -321,6 +332,10 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
 /// largest memory.
 pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     let largest = *naming::groups(findings).first()?;
+    let is_cold = |group: &GroupFindings| matches!(group.verdict, Verdict::Cold { .. });
+    if findings.groups.iter().any(is_cold) {
+        return None;
+    }
     let page_size = match &largest.verdict {
         Verdict::Use { level, .. } => level.clone(),
         _ => naming::reference(findings, largest)?,

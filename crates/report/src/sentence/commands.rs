@@ -13,7 +13,8 @@ use crate::{document::Block, number::list};
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared, and figures of them are there.
 pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
-    let is_compared = group.cells.iter().any(|cell| cell.ratio.is_some());
+    let is_cold = matches!(group.verdict, Verdict::Cold { .. });
+    let is_compared = !is_cold && group.cells.iter().any(|cell| cell.ratio.is_some());
     let cell = group.cells.first().map(|cell| &cell.cell);
     let Some(cell) = cell.filter(|_| is_compared && findings.plan.compare == Factor::PageSize)
     else {

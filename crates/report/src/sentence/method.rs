@@ -103,8 +103,8 @@ fn beginning(findings: &Findings) -> &'static str {
         }
         Source::Predicted => {
             "A cell begins with the rows as they were loaded, and a warm-up until its cache \
-             is full or hardly misses, or for 30,000 transactions, unless --warm-up says how \
-             long."
+             was full for as long as filling took, or hardly misses, unless --warm-up says how \
+             long. Where that takes more than 100 million page references, there is no answer."
         }
     }
 }

@@ -10,7 +10,7 @@ use octavo_units::ByteCount;
 
 use super::standing;
 use crate::{
-    document::Cell,
+    document::{Cell, Tone},
     naming,
     number::{counted, join, percent, seconds, signed, was},
 };
@@ -18,8 +18,15 @@ use crate::{
 /// How a cell compares, and when and why it was dropped.
 pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> Cell {
     let reference = cell.reference.then(|| naming::reference_word(findings));
-    let mut said = standing(cell.decision, cell.ratio, cell.likely, reference);
     let own = naming::own_level(findings, cell);
+    if let (Verdict::Cold { cold, .. }, false) = (&group.verdict, cell.reference) {
+        let what = match cold.contains(&own) {
+            true => "not warm",
+            false => "no answer",
+        };
+        return Cell::toned(what, Tone::Open);
+    }
+    let mut said = standing(cell.decision, cell.ratio, cell.likely, reference);
     if matches!(&group.verdict, Verdict::Use { level, .. } if *level == own) {
         said.text += ", winner";
     }

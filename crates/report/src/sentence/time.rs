@@ -51,6 +51,9 @@ pub(crate) fn cpu_in_requests(findings: &Findings) -> Option<String> {
 /// where the times are not known.
 pub(crate) fn why(findings: &Findings) -> Option<String> {
     let group = *naming::groups(findings).first()?;
+    if matches!(group.verdict, Verdict::Cold { .. }) {
+        return None;
+    }
     let reference = naming::reference_cell(group)?;
     // Of one batch nobody knows how far its time is from others'.
     reference.throughput.filter(is_bounded)?;

@@ -547,7 +547,7 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
     let warm_up = WarmUpTotals {
         elapsed: Duration::from_secs(2),
         misses: 10_000,
-        frames: 8192,
+        is_full: true,
         failed: 0,
     };
     Figures {

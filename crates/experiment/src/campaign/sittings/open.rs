@@ -6,13 +6,14 @@ use std::{
 };
 
 use jiff::Timestamp;
+use octavo_predict::WarmUpState;
 
 use super::{
     Campaign,
     slice_length::{fewest, slice_transactions, within},
 };
 use crate::{
-    campaign::warm_up::{WarmUp, WarmUpEnd},
+    campaign::warm_up::{RECORDED_MAX, WarmUp, WarmUpEnd},
     causes::with_causes,
     error::CampaignError,
     executor::{Executor, Sitting},
@@ -143,10 +144,16 @@ impl Campaign<'_> {
                 name => format!("warm up {name}"),
             };
             let end = left.map(|left| self.monitor.spent() + left);
-            let is_modeled = self.settings.prediction.is_some();
+            let prediction = self.settings.prediction.as_ref();
+            let mut databases = self.plan().databases.iter();
+            let recorded = databases.any(|database| database.is_bound());
+            let most = prediction.and_then(|of| of.warm_up_max);
+            let most = most.or(recorded.then_some(RECORDED_MAX));
             let mut warm_up = WarmUp::new(match self.settings.slices.warm_up {
                 Some(transactions) => WarmUpEnd::Transactions(transactions),
-                None if is_modeled => WarmUpEnd::Full,
+                None if prediction.is_some() => WarmUpEnd::Steady {
+                    most: most.unwrap_or(u64::MAX),
+                },
                 None => WarmUpEnd::Level,
             });
             let open = |sitting: &OpenSitting<'_>| -> Vec<usize> {
@@ -156,21 +163,28 @@ impl Campaign<'_> {
             for cell in open(sitting) {
                 warm_up.expect(cell, sitting.seats.frames(cell));
             }
-            while let Some(transactions) = warm_up.next() {
+            while let Some(transactions) =
+                warm_up.next(&|cell| Some(sitting.seats.warmth(cell)?.state()))
+            {
                 if end.is_some_and(|end| self.monitor.spent() >= end) {
                     break;
                 }
                 self.monitor
                     .progress(&format!("{name}: {}", warm_up.progress()));
-                for cell in open(sitting) {
-                    self.monitor.stop_if_interrupted()?;
-                    let key = SliceKey {
+                self.monitor.stop_if_interrupted()?;
+                let cells = open(sitting);
+                let keys: Vec<SliceKey> = cells
+                    .iter()
+                    .map(|&cell| SliceKey {
                         sitting: sitting.number,
                         pass: 0,
                         position: 0,
                         cell,
-                    };
-                    match sitting.seats.slice(key, transactions) {
+                    })
+                    .collect();
+                let slices = sitting.seats.slices(&keys, transactions);
+                for (cell, slice) in cells.into_iter().zip(slices) {
+                    match slice {
                         Ok(slice) => warm_up.see(&slice),
                         Err(error @ CampaignError::Run(_)) => {
                             self.fail(sitting, cell, error)?;
@@ -200,6 +214,7 @@ impl Campaign<'_> {
                 self.session.store.set_slice_transactions(decided)?;
             }
             for cell in open(sitting) {
+                self.tell_cold(sitting, cell);
                 let failed = sitting.seats.end_warm_up(cell);
                 if failed > 0 {
                     let name = self.plan().cell_name(&self.cells[cell]);
@@ -210,6 +225,29 @@ impl Campaign<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Says of a modeled cell that it is cold, and how much longer it takes to be warm.
+    fn tell_cold(&self, sitting: &OpenSitting<'_>, cell: usize) {
+        let Some(warmth) = sitting.seats.warmth(cell) else {
+            return;
+        };
+        if warmth.state() == WarmUpState::Steady || warmth.transactions() == 0 {
+            return;
+        }
+        let name = self.plan().cell_name(&self.cells[cell]);
+        let wanted = warmth.transactions_wanted();
+        let wanted = wanted.map(|wanted| {
+            // Two digits are all that is known.
+            let unit = 10_u64.pow(wanted.checked_ilog10().unwrap_or(0).saturating_sub(1));
+            let wanted = wanted.div_ceil(unit) * unit;
+            format!(": about --warm-up {wanted} would do")
+        });
+        self.monitor.note(&format!(
+            "{name}: the cache is not warm after {} transactions{}",
+            warmth.transactions(),
+            wanted.unwrap_or_default()
+        ));
     }
 
     /// Passes until all is decided, there are enough, or the time is over.

@@ -1,0 +1,282 @@
+//! When a modeled database is in the state that it keeps: one rule for all who ask a model.
+//!
+//! A buffer that is full is not yet in that state: what was read first gives way to what is
+//! read often (10.3 reads a transaction when SQLite's buffer had just filled, 8.3 in the long
+//! run, TPC-C on 4 KiB pages). So a warm-up goes on for as long as filling took. Misses are
+//! level long before a large buffer is full, and until it is full nothing dirty is evicted.
+//! Measuring cannot wait for that ([`Warmth::is_level`]); a model can.
+//!
+//! It counts transactions, misses and references, no clock, and so it replays.
+
+use std::ops::ControlFlow;
+
+use crate::{engine::Referred, error::PredictError, system::System};
+
+/// Transactions of the first block of a warm-up; later ones are an eighth of what went before.
+const FIRST_BLOCK: u64 = 64;
+
+/// … but no more, so that an interrupt is heard within a moment. Chosen.
+const BLOCK_MAX: u64 = 16_384;
+
+/// Misses of the last two quarters of a warm-up that differ by less than this share are level.
+const LEVEL: f64 = 0.05;
+
+/// Blocks before misses are asked whether they are level: eight of the first size and as many
+/// again.
+const BLOCKS_MIN: usize = 16;
+
+/// Transactions a miss from which on a buffer has all that is wanted, and need not be full: a
+/// read of 8 ms adds 8 µs to each then. Chosen.
+const HITTING: u64 = 1000;
+
+/// References to pages, at most: some 20 s of a processor. Chosen.
+const REFERENCES_MAX: u64 = 100_000_000;
+
+/// Transactions that come next in a warm-up, after so many.
+pub fn next_block(done: u64) -> u64 {
+    (done / 8).clamp(FIRST_BLOCK, BLOCK_MAX)
+}
+
+/// How far a warm-up has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUpState {
+    /// More is missed than in the long run, or less is written.
+    Cold,
+    /// The buffer goes on as it is.
+    Steady,
+    /// It is cold after as much as is worth while.
+    GivenUp,
+}
+
+/// How warm a buffer is, by what blocks of transactions did.
+#[derive(Clone, Debug)]
+pub struct Warmth {
+    frames: u64,
+    /// Transactions of each block, and their misses of pages that were there before.
+    blocks: Vec<(u64, u64)>,
+    transactions: u64,
+    misses: u64,
+    references: u64,
+    /// After how many transactions as many pages were missed as the buffer has.
+    filled: Option<u64>,
+}
+
+impl Warmth {
+    /// Of an empty buffer with room for so many pages; 0 where nothing is to be filled.
+    pub fn new(frames: u64) -> Self {
+        Self {
+            frames,
+            blocks: Vec::new(),
+            transactions: 0,
+            misses: 0,
+            references: 0,
+            filled: None,
+        }
+    }
+
+    /// Takes into account what the next transactions referred to.
+    pub fn see(&mut self, transactions: u64, referred: &Referred) {
+        let Referred {
+            hits, misses, made, ..
+        } = *referred;
+        self.transactions += transactions;
+        self.misses += misses;
+        self.references += hits + misses;
+        let read = misses.saturating_sub(made);
+        self.blocks.push((transactions, read));
+        if self.misses >= self.frames {
+            self.filled.get_or_insert(self.transactions);
+        }
+    }
+
+    /// Transactions so far.
+    pub fn transactions(&self) -> u64 {
+        self.transactions
+    }
+
+    /// Whether a model's buffer is in the state that it keeps.
+    pub fn state(&self) -> WarmUpState {
+        if self.has_been_full() || self.hardly_misses() {
+            WarmUpState::Steady
+        } else if self.references >= REFERENCES_MAX {
+            WarmUpState::GivenUp
+        } else {
+            WarmUpState::Cold
+        }
+    }
+
+    /// Whether it has been full for as long as filling took.
+    pub fn has_been_full(&self) -> bool {
+        let filled = self.filled;
+        self.frames == 0 || filled.is_some_and(|filled| self.transactions >= 2 * filled)
+    }
+
+    /// Whether the last quarter of the transactions missed as often as the one before.
+    pub fn is_level(&self) -> bool {
+        let quarters = self.quarters();
+        quarters.is_some_and(|[last, before]| (last - before).abs() <= LEVEL * before)
+    }
+
+    /// Whether the last quarter missed so seldom, and was long enough to tell.
+    fn hardly_misses(&self) -> bool {
+        let quarters = self.quarters();
+        self.transactions >= 4 * HITTING
+            && quarters.is_some_and(|[last, _]| last * HITTING as f64 <= 1.0)
+    }
+
+    /// How far it is, 0 to 1: half of it is filling.
+    pub fn share(&self) -> f64 {
+        match self.filled {
+            _ if self.frames == 0 => 1.0,
+            Some(filled) => (0.5 * self.transactions as f64 / filled.max(1) as f64).min(1.0),
+            None => 0.5 * self.misses as f64 / self.frames as f64,
+        }
+    }
+
+    /// About how many transactions it takes in all, at the rate of misses of the last quarter;
+    /// `None` where that cannot be told.
+    pub fn transactions_wanted(&self) -> Option<u64> {
+        if let Some(filled) = self.filled {
+            return Some(2 * filled);
+        }
+        let [last, _] = self.quarters()?;
+        let left = (self.frames - self.misses) as f64;
+        let more = left / last;
+        let all = 2.0 * (self.transactions as f64 + more);
+        all.is_finite().then_some(all as u64)
+    }
+
+    /// Misses a transaction in the last quarter and in the one before, once there are enough
+    /// blocks.
+    fn quarters(&self) -> Option<[f64; 2]> {
+        if self.blocks.len() < BLOCKS_MIN {
+            return None;
+        }
+        let done = self.transactions;
+        let (mut sums, mut seen) = ([(0, 0); 2], 0);
+        for &(transactions, misses) in self.blocks.iter().rev() {
+            let quarter = usize::from(seen >= done / 4);
+            seen += transactions;
+            sums[quarter].0 += transactions;
+            sums[quarter].1 += misses;
+            if seen >= done / 2 {
+                break;
+            }
+        }
+        let rate = |(transactions, misses): (u64, u64)| misses as f64 / transactions.max(1) as f64;
+        Some(sums.map(rate))
+    }
+}
+
+impl System {
+    /// Executes transactions until the buffer is in the state that it keeps, or at most so
+    /// many, or until `flow` says to stop; the state it ends in.
+    ///
+    /// # Errors
+    /// As [`Self::run`], and [`PredictError::Stopped`].
+    pub fn warm_up(
+        &mut self,
+        most: u64,
+        flow: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<WarmUpState, PredictError> {
+        let mut warmth = Warmth::new(self.frames());
+        while warmth.state() == WarmUpState::Cold && warmth.transactions() < most {
+            if flow().is_break() {
+                return Err(PredictError::Stopped);
+            }
+            let done = warmth.transactions();
+            let block = next_block(done).min(most - done);
+            let mut referred = Referred::default();
+            self.run(block, &mut |done| referred = referred + done.referred)?;
+            warmth.see(block, &referred);
+        }
+        Ok(match warmth.state() {
+            WarmUpState::Cold => WarmUpState::GivenUp,
+            state => state,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Warms a buffer of `frames` pages that misses like this after so many transactions, of
+    /// ten references each; the state it ends in and how many it takes.
+    fn warm(frames: u64, misses: impl Fn(u64) -> f64) -> (WarmUpState, u64) {
+        let mut warmth = Warmth::new(frames);
+        let mut all = 0.0;
+        while warmth.state() == WarmUpState::Cold {
+            let done = warmth.transactions();
+            let block = next_block(done);
+            let before = all as u64;
+            all += (done..done + block).map(&misses).sum::<f64>();
+            let missed = all as u64 - before;
+            let hits = (10 * block).saturating_sub(missed);
+            let referred = Referred {
+                hits,
+                misses: missed,
+                ..Referred::default()
+            };
+            warmth.see(block, &referred);
+        }
+        (warmth.state(), warmth.transactions())
+    }
+
+    #[test]
+    fn a_buffer_is_steady_when_it_was_full_for_as_long_as_filling_took() {
+        let (state, done) = warm(12_000, |_| 1.0);
+        assert_eq!(state, WarmUpState::Steady);
+        assert!((24_000..30_000).contains(&done), "{done}");
+    }
+
+    #[test]
+    fn a_buffer_that_has_all_that_is_wanted_need_not_be_full() {
+        let has_all = |at: u64| match at {
+            0..1000 => 1.0,
+            _ => 0.0004,
+        };
+        let (state, done) = warm(12_000, has_all);
+        assert_eq!(state, WarmUpState::Steady);
+        assert!((1000..20_000).contains(&done), "{done}");
+        // One of 200 still misses: of a disk that is 40 µs.
+        let (state, done) = warm(12_000, |at| if at < 1000 { 1.0 } else { 0.005 });
+        assert_eq!(state, WarmUpState::Steady);
+        assert!(done > 1_000_000, "{done}");
+    }
+
+    #[test]
+    fn a_buffer_that_takes_too_long_is_given_up_and_told_cold() {
+        let (state, done) = warm(1 << 40, |_| 1.0);
+        assert_eq!(state, WarmUpState::GivenUp);
+        assert!((10_000_000..10_100_000).contains(&done), "{done}");
+    }
+
+    #[test]
+    fn what_a_warm_up_takes_is_foreseen() {
+        let mut warmth = Warmth::new(100_000);
+        for _ in 0..20 {
+            let referred = Referred {
+                misses: 200,
+                ..Referred::default()
+            };
+            warmth.see(100, &referred);
+        }
+        assert_eq!(warmth.transactions_wanted(), Some(100_000));
+        assert!((warmth.share() - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn new_pages_fill_a_buffer_and_are_no_misses() {
+        let mut warmth = Warmth::new(1_000_000);
+        for _ in 0..20 {
+            let referred = Referred {
+                misses: 50,
+                made: 50,
+                ..Referred::default()
+            };
+            warmth.see(1000, &referred);
+        }
+        assert_eq!(warmth.state(), WarmUpState::Steady);
+    }
+}

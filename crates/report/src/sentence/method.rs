@@ -190,8 +190,9 @@ pub(crate) fn all_passes_but_time(findings: &Findings) -> Option<String> {
 }
 
 fn passes_of(findings: &Findings, figures: &str, early: &str) -> Option<String> {
-    let counted = findings.passes - findings.screened.all();
-    let has_more = |cell: &CellFindings| cell.throughput.is_some() && cell.passes > counted;
+    // Passes are left out of all cells, and after its decision of one.
+    let has_more =
+        |cell: &CellFindings| cell.throughput.is_some() && cell.passes > cell.passes_counted;
     let all = naming::cells(findings).any(has_more).then(|| {
         format!(
             "{figures} are of all passes that a cell took part in, with those that throughput and \

@@ -284,6 +284,17 @@ mod tests {
         assert!(scaled.contains("times are scaled"), "{scaled}");
         let page = crate::findings::document(&findings).html();
         assert_eq!(page.matches("times are scaled").count(), 1);
+        // A pass after a cell's decision is left out of that cell alone.
+        findings.screened = Default::default();
+        for cell in &mut findings.groups[0].cells {
+            cell.passes = findings.passes;
+            cell.passes_counted = findings.passes;
+        }
+        let all = |findings: &Findings| crate::sentence::all_passes(findings, "Latencies");
+        assert_eq!(all(&findings), None);
+        findings.groups[0].cells[4].passes_counted -= 1;
+        let said = all(&findings).unwrap();
+        assert!(said.contains("are of all passes"), "{said}");
         findings.groups[0].cells.retain(|cell| cell.reference);
         assert_eq!(tails(&findings), ["P99 is 10.7 ms."]);
     }

@@ -336,6 +336,7 @@ impl Drop for Started {
 #[cfg(test)]
 mod tests {
     use std::{
+        cell::Cell,
         os::unix::fs::{MetadataExt, PermissionsExt},
         time::Instant,
     };
@@ -381,11 +382,14 @@ mod tests {
             fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
             let cluster = Cluster::new(place.path(), programs.clone()).unwrap();
             let path = cluster.path();
-            // The key follows from the directory's inode (`sysv_shmem.c`).
+            // The key follows from the directory's inode (`sysv_shmem.c`): the last one that was
+            // seen, since it is gone at the end. 0 is what other programs have that need none.
+            let inode = Cell::new(None);
             let has_memory = || {
-                let inode = fs::metadata(&path).map_or(0, |about| about.ino());
+                let seen = fs::metadata(&path).map(|about| about.ino());
+                inode.set(seen.ok().or(inode.get()));
                 let mut keys = shared_memory::segments().into_iter();
-                keys.any(|(key, ..)| key as u32 == inode as u32)
+                keys.any(|(key, ..)| inode.get().is_some_and(|inode| key as u32 == inode as u32))
             };
             let mut seen = 0;
             let page_size = PageSize::new(8192).unwrap();

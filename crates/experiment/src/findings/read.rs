@@ -126,7 +126,8 @@ impl Findings {
         if is_ramps {
             // Caveats are of their cells; nothing is compared in them.
             findings.groups.clear();
-        } else {
+        } else if source == Source::Measured || by_cell.unfilled().is_empty() {
+            // Of predicted buffers that were not warm nothing is concluded.
             let levels = &judgement.levels;
             findings.buffers = buffer_findings(&plan, &cells, &judgement, &inputs);
             findings.interactions = interactions(&plan, &cells, &plan_groups, levels, &inputs);

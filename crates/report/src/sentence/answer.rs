@@ -332,10 +332,6 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
 /// largest memory.
 pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     let largest = *naming::groups(findings).first()?;
-    let is_cold = |group: &GroupFindings| matches!(group.verdict, Verdict::Cold { .. });
-    if findings.groups.iter().any(is_cold) {
-        return None;
-    }
     let page_size = match &largest.verdict {
         Verdict::Use { level, .. } => level.clone(),
         _ => naming::reference(findings, largest)?,

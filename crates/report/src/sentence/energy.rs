@@ -3,6 +3,7 @@
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     machine::EnergyScope,
+    verdict::Verdict,
 };
 
 use crate::{naming, number::joules};
@@ -102,6 +103,9 @@ fn least(
     group: &GroupFindings,
     of: fn(&CellFindings) -> Option<CellEnergy>,
 ) -> Option<String> {
+    if matches!(group.verdict, Verdict::Cold { .. }) {
+        return None;
+    }
     let known: Vec<(&CellFindings, CellEnergy)> = group
         .cells
         .iter()

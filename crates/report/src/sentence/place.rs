@@ -19,10 +19,12 @@ use crate::{
 pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindings) -> Cell {
     let reference = cell.reference.then(|| naming::reference_word(findings));
     let own = naming::own_level(findings, cell);
-    if let (Verdict::Cold { cold, .. }, false) = (&group.verdict, cell.reference) {
-        let what = match cold.contains(&own) {
-            true => "not warm",
-            false => "no answer",
+    if let Verdict::Cold { cold, .. } = &group.verdict {
+        let what = match (reference, cold.contains(&own)) {
+            (Some(name), true) => format!("{name}, not warm"),
+            (Some(name), false) => name.into(),
+            (None, true) => "not warm".into(),
+            (None, false) => "no answer".into(),
         };
         return Cell::toned(what, Tone::Open);
     }

@@ -49,5 +49,5 @@ pub use pages::ObjectPages;
 pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;
 pub use system::{Done, Setup, Slowness, System};
-pub use warm_up::{WarmUpState, Warmth, next_block};
+pub use warm_up::{TRANSACTIONS_MIN as WARM_UP_MIN, WarmUpState, Warmth, next_block};
 pub use windows::Windows;

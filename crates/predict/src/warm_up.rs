@@ -29,9 +29,9 @@ const BLOCKS_MIN: usize = 16;
 /// read of 8 ms adds 8 µs to each then. Chosen.
 const HITTING: u64 = 1000;
 
-/// Transactions of a warm-up, at least: a small buffer is filled by some hundred of TPC-C, and
+/// Transactions of a warm-up, at least, where none are asked for: a small buffer is filled by some hundred of TPC-C, and
 /// misses go on falling for thousands (31.5 of SQLite's 16 MiB at first, 30.1 after 6,000).
-const TRANSACTIONS_MIN: u64 = 3000;
+pub const TRANSACTIONS_MIN: u64 = 3000;
 
 /// References to pages, at most: some 20 s of a processor. Chosen.
 const REFERENCES_MAX: u64 = 100_000_000;
@@ -100,8 +100,7 @@ impl Warmth {
 
     /// Whether a model's buffer is in the state that it keeps.
     pub fn state(&self) -> WarmUpState {
-        let is_long = self.transactions >= TRANSACTIONS_MIN;
-        if is_long && (self.has_been_full() || self.hardly_misses()) {
+        if self.has_been_full() || self.hardly_misses() {
             WarmUpState::Steady
         } else if self.references >= REFERENCES_MAX {
             WarmUpState::GivenUp
@@ -142,7 +141,7 @@ impl Warmth {
     /// become fewer; `None` where that cannot be told.
     pub fn transactions_wanted(&self) -> Option<u64> {
         if let Some(filled) = self.filled {
-            return Some((2 * filled).max(TRANSACTIONS_MIN));
+            return Some(2 * filled);
         }
         let [last, _] = self.quarters()?;
         let left = (self.frames - self.misses) as f64;
@@ -185,7 +184,9 @@ impl System {
         flow: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<WarmUpState, PredictError> {
         let mut warmth = Warmth::new(self.frames());
-        while warmth.state() == WarmUpState::Cold && warmth.transactions() < most {
+        while warmth.transactions() < most
+            && (warmth.state() == WarmUpState::Cold || warmth.transactions() < TRANSACTIONS_MIN)
+        {
             if flow().is_break() {
                 return Err(PredictError::Stopped);
             }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use octavo_predict::{Referred, Sensitivity, WarmUpState, Warmth, next_block};
+use octavo_predict::{Referred, Sensitivity, WARM_UP_MIN, WarmUpState, Warmth, next_block};
 
 use super::settings::CampaignSettings;
 use crate::{
@@ -98,7 +98,9 @@ impl WarmUp {
             WarmUpEnd::Steady { most } => {
                 let left = most - self.done;
                 let is_over = |cell: usize| state(cell) != Some(WarmUpState::Cold);
-                (left == 0 || cells.all(|(&cell, _)| is_over(cell)), left)
+                let is_long = self.done >= WARM_UP_MIN;
+                let is_over = left == 0 || (is_long && cells.all(|(&cell, _)| is_over(cell)));
+                (is_over, left)
             }
         };
         if warm {
@@ -200,11 +202,18 @@ mod tests {
             blocks += block;
         }
         assert_eq!(blocks, 1000, "one is cold");
-        let mut warm_up = WarmUp::new(WarmUpEnd::Steady { most: 1000 });
-        warm_up.expect(0, 12_000);
-        assert_eq!(warm_up.next(&state), None);
-        warm_up.expect(1, 12_000);
-        assert_eq!(warm_up.next(&|_| Some(WarmUpState::GivenUp)), None);
+        for over in [WarmUpState::Steady, WarmUpState::GivenUp] {
+            let mut warm_up = WarmUp::new(WarmUpEnd::Steady { most: u64::MAX });
+            warm_up.expect(0, 12_000);
+            let mut blocks = 0;
+            while let Some(block) = warm_up.next(&|_| Some(over)) {
+                blocks += block;
+            }
+            assert!(
+                (WARM_UP_MIN..WARM_UP_MIN * 9 / 8).contains(&blocks),
+                "{blocks}"
+            );
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn next_block(done: u64) -> u64 {
 pub enum WarmUpState {
     /// More is missed than in the long run, or less is written.
     Cold,
-    /// The buffer goes on as it is.
+    /// The buffer has been full for long enough, or hardly misses.
     Steady,
     /// It is cold after as much as is worth while.
     GivenUp,

@@ -553,7 +553,7 @@ fn all_passes(findings: &Findings) -> String {
 fn fewest_passes(findings: &Findings) -> Option<(&str, String)> {
     let decided = findings.groups.iter().filter_map(|group| {
         let reference = group.cells.iter().find(|cell| cell.reference)?;
-        // The reference goes on after that with those that are still open.
+        // The reference is measured on beside cells that are still open.
         let advised = advised(group).map_or(reference.passes_counted, |of| of.passes_counted);
         Some((
             group,

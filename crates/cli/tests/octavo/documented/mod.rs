@@ -305,7 +305,7 @@ fn plans_are_those_that_run_takes() {
     for (place, text) in plans {
         scene.write("plan.toml", text);
         let output = scene.output("octavo run plan.toml --dry-run");
-        // That a disk has no room for its data is told of a plan that is taken.
+        // A plan was accepted if only disk space is missing.
         let complaint = complaint(&output);
         let full = complaint.contains(" free, but needs ");
         assert!(output.status.success() || full, "{place}: {complaint}");

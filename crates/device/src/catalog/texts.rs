@@ -14,6 +14,7 @@ macro_rules! texts {
 
 /// The devices that are part of the program.
 pub(super) const DEVICES: Texts = texts!["catalog":
+    "850-pro",
     "coelho-ssd",
     "cubrid-hdd",
     "cubrid-ssd",
@@ -22,18 +23,26 @@ pub(super) const DEVICES: Texts = texts!["catalog":
     "gp2-100",
     "gp3-16000",
     "gp3-3000",
+    "gp3-80000",
     "hdd-7200",
     "instant",
     "io2",
+    "io2-256000",
+    "nvme-gen5",
+    "nvme-qlc",
     "nvme-tlc",
     "petrov-array",
     "raid0-8x15k",
     "pc-a",
     "pc-b",
+    "pm1725",
     "petrov-hdd",
     "petrov-ssd",
     "sata-tlc",
+    "sm863",
     "st373455ss",
+    "vondra-i5",
+    "vondra-xeon",
 ];
 
 /// The machines that are part of the program.

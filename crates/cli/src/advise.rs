@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use octavo_experiment::{
-    advise::{complete, plan},
+    advise::{DataSize, complete, plan},
     campaign::{CampaignError, CampaignSettings, campaign},
     plan::{Plan, Storage},
 };
@@ -120,7 +120,14 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
     plan.isolation = flags.isolation.level();
     plan.seed = flags.random.seed;
     plan.margin = flags.margin / 100.0;
-    complete(&mut plan, memory, flags.workload.rows())?;
+    plan.mix.clone_from(&flags.mix.mix);
+    plan.distribution = flags.mix.distribution.map(|of| of.to_string());
+    let wanted = flags
+        .data
+        .map_or(DataSize::OverMemory(memory), DataSize::Given);
+    complete(&mut plan, wanted, flags.workload.rows())?;
+    // Before anything is loaded or modeled.
+    plan.workload(plan.data[0])?;
     Ok(plan)
 }
 

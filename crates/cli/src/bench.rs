@@ -1,5 +1,6 @@
 //! `octavo bench` on a database of Octavo's own, or on none.
 
+mod cpu_catalog;
 mod external;
 mod measure;
 
@@ -24,6 +25,9 @@ use measure::{RequestedRun, check_files, measure, settings_given};
 const MEMORY: ByteCount = ByteCount::mib(32);
 
 pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
+    if let Some(file) = &flags.cpu_catalog {
+        return cpu_catalog::measure(file, &flags);
+    }
     if let Some(url) = &flags.url {
         return external::bench(url, &flags);
     }

@@ -1,21 +1,30 @@
 //! `octavo predict`: flags to a plan and what to predict from, the call, and what is
 //! printed.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context, bail};
 use octavo_buffer::NamedPolicy;
 use octavo_database::Settings;
+use octavo_device::catalog::Entry;
 use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
     directory::STORE,
     plan::{Design, Factor, Plan, SliceLength, Storage},
-    prediction::{Calibrated, Cpu, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness},
+    prediction::{
+        Calibrated, Cpu, CpuCatalog, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness,
+    },
     record::Source,
     store::Store,
 };
-use octavo_storage::entry;
+use octavo_predict::ModeledKind;
+use octavo_storage::{entry, text};
+use octavo_units::ByteCount;
+use octavo_workload::Workload;
 
 use crate::{
     advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, print, report,
@@ -123,6 +132,32 @@ fn compare_policies(plan: &mut Plan, flags: &PredictFlags) -> anyhow::Result<()>
     Ok(())
 }
 
+/// What is left free beside the data: logs, and what transactions add.
+const ROOM: ByteCount = ByteCount::mib(2048);
+
+/// A device that holds a plan's data, if its drives can be doubled; its title says that.
+fn enlarged(entry: Entry, plan: &Plan) -> anyhow::Result<Entry> {
+    let workload = plan.workload(plan.data[0])?;
+    let database = plan.databases[0].make()?;
+    let sizes = plan.page_sizes.iter();
+    let sizes = sizes.map(|&size| database.estimate(workload.as_ref(), size));
+    let needed = sizes.max().unwrap_or_default().saturating_add(ROOM);
+    let mut larger = entry.clone().holding(needed);
+    if larger != entry {
+        larger.title += &format!(", drives enlarged to hold {needed}");
+    }
+    Ok(larger)
+}
+
+/// What transactions take of processors by a file, and how many there were.
+fn of_file(file: &Path, kind: &ModeledKind, workload: &dyn Workload) -> anyhow::Result<(Cpu, u32)> {
+    let text = text::read(file, text::WRITTEN_MAX)?;
+    let catalog = CpuCatalog::from_toml(&text)?;
+    catalog.check(kind.database.name)?;
+    let cpu = Cpu::of_file(&catalog, workload, &file.display().to_string())?;
+    Ok((cpu, catalog.processors))
+}
+
 fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let storage = match &flags.device.name {
         Some(device) => Storage::Device(devices::storage(device)?),
@@ -154,20 +189,32 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             processors,
             storage,
         }) => (cpu, processors, storage),
-        None => (
-            Cpu::of_catalog(kind, plan.workload),
-            Cpu::CATALOG_PROCESSORS,
-            None,
-        ),
+        None => {
+            let data = plan.data[0];
+            let workload = plan.workload(data)?;
+            let (cpu, processors) = match &flags.cpu {
+                Some(file) => of_file(file, kind, workload.as_ref())
+                    .with_context(|| format!("--cpu {}", file.display()))?,
+                None => (
+                    Cpu::of_catalog(kind, workload.as_ref())?,
+                    Cpu::CATALOG_PROCESSORS,
+                ),
+            };
+            (cpu, processors, None)
+        }
     };
     let machine = match &flags.machine {
         Some(machine) => Some(entry::named_machine(machine)?),
         None => None,
     };
     let processors = machine.as_ref().map_or(processors, |of| *of.processors);
+    let processors = flags.cpus.unwrap_or(processors);
     let (device, slowness) = match (&flags.device.name, storage) {
         (Some(device), _) => {
-            let entry = devices::named(device)?;
+            let entry = match flags.enlarge {
+                true => enlarged(devices::named(device)?, &plan)?,
+                false => devices::named(device)?,
+            };
             (PredictedDevice::Entry(Box::new(entry)), Slowness::default())
         }
         (None, Some((profile, slowness))) => (PredictedDevice::Profile(profile), slowness),

@@ -116,7 +116,12 @@ fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure>
             }
             None => "predictions begin anew".into(),
         }),
-        error => Failure::classified(anyhow::Error::from(error), false),
+        error => {
+            // What the program itself has is sound.
+            let is_own =
+                octavo_study::names().any(|name| name == flags.study) || flags.study == ALL_STUDIES;
+            Failure::classified(anyhow::Error::from(error), !is_own)
+        }
     })?;
     Ok(Reproduction {
         title: study.title.clone(),

@@ -206,7 +206,7 @@ fn refuse_foreign(flag: &str, kind: &DataKind) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use octavo_workload::{Family, Member, Trial};
+    use octavo_workload::{Family, KindTrial, Member, Trial};
 
     use super::*;
 
@@ -250,6 +250,10 @@ mod tests {
             data: &[],
             mix: None,
             transactions: 1,
+        },
+        kind_trial: KindTrial {
+            data: &[],
+            are_alone: true,
         },
         make: |_| unreachable!("these tests build no workload"),
     };

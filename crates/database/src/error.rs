@@ -31,18 +31,6 @@ pub enum DatabaseError {
         /// What to choose.
         instead: String,
     },
-    /// There is no model of the database.
-    #[error(
-        "there is no model of {database}: octavo predict knows {}, and octavo advise measures \
-         {database}",
-        known.join(", ")
-    )]
-    NotModeled {
-        /// Its title.
-        database: &'static str,
-        /// The names of those that are modeled.
-        known: Vec<&'static str>,
-    },
     /// A file could not be used.
     #[error("{action} {}", path.display())]
     File {

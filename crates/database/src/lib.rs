@@ -57,7 +57,7 @@ pub use description::{
 pub use error::{DatabaseError, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError};
 pub use modeled::OnlyModeled;
-pub use mysql::MARIADB;
+pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
 pub use postgres::KIND as POSTGRES;

@@ -44,19 +44,40 @@ pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, Ca
     })
 }
 
+/// The least data that can be asked for by its size: less is a typing error. Chosen.
+const DATA_MIN: ByteCount = ByteCount::mib(1);
+
+/// How large the data has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataSize {
+    /// [`DATA_OVER_MEMORY`] times so much memory.
+    OverMemory(ByteCount),
+    /// This, with each page size.
+    Given(ByteCount),
+}
+
+impl DataSize {
+    fn bytes(self) -> ByteCount {
+        match self {
+            Self::OverMemory(memory) => memory.saturating_mul(DATA_OVER_MEMORY),
+            Self::Given(size) => size,
+        }
+    }
+}
+
 /// Adds the database's default page size, sorts page sizes and memories, and
 /// chooses the rows by the parameters that are `given`. Without the workload's
-/// scale among them it is the smallest whose data has [`DATA_OVER_MEMORY`]
-/// times `memory` at every page size.
+/// scale among them it is the smallest whose data is as large as `wanted` at every page size.
 ///
 /// # Errors
-/// When the workload cannot have such rows, or the database cannot be made.
+/// When the workload cannot have such rows, has a size and a scale, or the database cannot be
+/// made.
 ///
 /// # Panics
 /// When the plan has no database.
 pub fn complete(
     plan: &mut Plan,
-    memory: ByteCount,
+    wanted: DataSize,
     given: &[(&str, u64)],
 ) -> Result<(), CampaignError> {
     plan.page_sizes.push(plan.databases[0].default_page_size);
@@ -65,21 +86,28 @@ pub fn complete(
     plan.memories.sort_unstable();
     plan.memories.dedup();
     let scale = plan.workload.family().data.scale().name;
-    plan.data = vec![if given.iter().any(|(name, _)| *name == scale) {
-        rows(plan.workload, given)?
-    } else {
-        smallest(plan, given, memory.saturating_mul(DATA_OVER_MEMORY))?
+    let has_scale = given.iter().any(|(name, _)| *name == scale);
+    plan.data = vec![match (has_scale, wanted) {
+        (true, DataSize::Given(_)) => {
+            return Err(CampaignError::Setting(format!(
+                "--data and --{scale} both say how much data: leave one out"
+            )));
+        }
+        (true, DataSize::OverMemory(_)) => rows(plan.workload, given)?,
+        (false, DataSize::Given(size)) if size < DATA_MIN => {
+            return Err(CampaignError::Setting(format!(
+                "--data must be at least {DATA_MIN}, not {size}"
+            )));
+        }
+        (false, wanted) => smallest(plan, given, wanted)?,
     }];
     Ok(())
 }
 
 /// The rows of the smallest scale whose data has the wanted size at every page
 /// size.
-fn smallest(
-    plan: &Plan,
-    given: &[(&str, u64)],
-    wanted: ByteCount,
-) -> Result<DataSpec, CampaignError> {
+fn smallest(plan: &Plan, given: &[(&str, u64)], size: DataSize) -> Result<DataSpec, CampaignError> {
+    let wanted = size.bytes();
     let database = plan.databases[0].make()?;
     let family = plan.workload.family();
     let scale = family.data.scale();
@@ -112,14 +140,16 @@ fn smallest(
         }
     }
     if high == beyond {
-        return Err(CampaignError::Setting(format!(
-            "{} of memory needs more than {} {} for {DATA_OVER_MEMORY} times as much data: give \
-             less memory, or say how many {}",
-            ByteCount::new(wanted.get() / DATA_OVER_MEMORY),
-            scale.max,
-            scale.name,
-            scale.name
-        )));
+        let (max, name) = (scale.max, scale.name);
+        return Err(CampaignError::Setting(match size {
+            DataSize::OverMemory(memory) => format!(
+                "{memory} of memory needs more than {max} {name} for {DATA_OVER_MEMORY} times as \
+                 much data: give less memory, or say how many {name}"
+            ),
+            DataSize::Given(size) => {
+                format!("{size} of data need more than {max} {name}: give a smaller --data")
+            }
+        }));
     }
     Ok(at(high * multiple)?)
 }
@@ -149,7 +179,7 @@ mod tests {
                 .map(|bytes| PageSize::new(bytes).unwrap())
                 .to_vec();
             plan.memories.reverse();
-            complete(&mut plan, ByteCount::mib(32), &[]).unwrap();
+            complete(&mut plan, DataSize::OverMemory(ByteCount::mib(32)), &[]).unwrap();
             let sizes: Vec<u32> = plan.page_sizes.iter().map(|size| size.get()).collect();
             assert_eq!(sizes, [4096, 8192, 65536], "with the default");
             assert!(plan.memories.is_sorted());
@@ -171,11 +201,28 @@ mod tests {
     #[test]
     fn rows_that_are_given_stay() {
         let mut plan = plan_of("tpcc");
-        complete(&mut plan, ByteCount::mib(32), &[("warehouses", 7)]).unwrap();
+        complete(
+            &mut plan,
+            DataSize::OverMemory(ByteCount::mib(32)),
+            &[("warehouses", 7)],
+        )
+        .unwrap();
         assert_eq!(plan.data[0].scale(), 7);
-        assert!(complete(&mut plan, ByteCount::mib(32), &[("warehouses", 0)]).is_err());
+        assert!(
+            complete(
+                &mut plan,
+                DataSize::OverMemory(ByteCount::mib(32)),
+                &[("warehouses", 0)]
+            )
+            .is_err()
+        );
         let mut plan = plan_of("ycsb-a");
-        complete(&mut plan, ByteCount::mib(1), &[("row-bytes", 500)]).unwrap();
+        complete(
+            &mut plan,
+            DataSize::OverMemory(ByteCount::mib(1)),
+            &[("row-bytes", 500)],
+        )
+        .unwrap();
         assert_eq!(plan.data[0].get("row-bytes"), Some(500));
         assert!(plan.data[0].scale() > 8000, "{}", plan.data[0]);
     }
@@ -183,7 +230,12 @@ mod tests {
     #[test]
     fn memory_beyond_the_largest_scale_is_refused() {
         let mut plan = plan_of("pgbench");
-        let error = complete(&mut plan, ByteCount::new(u64::MAX), &[]).unwrap_err();
+        let error = complete(
+            &mut plan,
+            DataSize::OverMemory(ByteCount::new(u64::MAX)),
+            &[],
+        )
+        .unwrap_err();
         let error = error.to_string();
         assert!(
             error.ends_with("give less memory, or say how many scale"),
@@ -191,12 +243,19 @@ mod tests {
         );
         let mut plan = plan_of("ycsb-c");
         let memory = ByteCount::mib(4096 << 10);
-        let error = complete(&mut plan, memory, &[]).unwrap_err();
+        let error = complete(&mut plan, DataSize::OverMemory(memory), &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "4096 GiB of memory needs more than 1000000000 records for 8 times as much data: \
              give less memory, or say how many records"
         );
-        assert!(complete(&mut plan, memory, &[("records", 1000)]).is_ok());
+        assert!(
+            complete(
+                &mut plan,
+                DataSize::OverMemory(memory),
+                &[("records", 1000)]
+            )
+            .is_ok()
+        );
     }
 }

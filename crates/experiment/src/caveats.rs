@@ -46,6 +46,11 @@ pub enum Caveat {
         /// Whether one of them knows the future.
         is_bound: bool,
     },
+    /// Predicted transactions insert rows, so there is no state that goes on for long.
+    Grows {
+        /// Rows a transaction, at most of all cells.
+        rows: f64,
+    },
     /// Cells that were to be predicted before they were measured were not.
     NotPredicted {
         /// Why the last of them was not.
@@ -239,9 +244,10 @@ impl Caveat {
             | Self::SmallData { .. }
             | Self::RunsLost { .. }
             | Self::RunsFailed { .. } => Severity::Amount,
-            Self::Screened { .. } | Self::NoDeviceCounters | Self::NotPredicted { .. } => {
-                Severity::Note
-            }
+            Self::Screened { .. }
+            | Self::NoDeviceCounters
+            | Self::Grows { .. }
+            | Self::NotPredicted { .. } => Severity::Note,
         }
     }
 }

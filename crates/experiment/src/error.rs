@@ -124,11 +124,7 @@ impl CampaignError {
             | Self::Cpus(CpusError::TooMany { .. })
             | Self::Files(_)
             | Self::Emulation(EmulationError::Refused { input: true, .. })
-            | Self::Database(
-                DatabaseError::Setting { .. }
-                | DatabaseError::Unknown { .. }
-                | DatabaseError::NotModeled { .. },
-            ) => true,
+            | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,
             Self::Store(error) => {
                 !matches!(error, StoreError::Full { .. } | StoreError::Sqlite { .. })
             }

@@ -47,4 +47,5 @@ pub mod statistics;
 pub mod store;
 pub mod value;
 pub mod verdict;
+pub mod waits;
 mod watch;

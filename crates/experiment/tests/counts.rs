@@ -136,6 +136,7 @@ impl Trial<'_> {
                 transaction_ns: took.as_nanos() as f64,
                 ..CpuCost::default()
             },
+            weights: Vec::new(),
             slowness: Slowness::default(),
         };
         let counts = [predicted(&setup, self.workload, self.length), measured];
@@ -281,6 +282,7 @@ fn references(workload: &dyn Workload, page_size: PageSize, run: &Path) -> [[f64
         processors: 1,
         seed: INPUTS,
         cpu: CpuCost::default(),
+        weights: Vec::new(),
         slowness: Slowness::default(),
     };
     let device = Constant::new(ByteCount::mib(4096), 1000);

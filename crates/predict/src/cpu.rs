@@ -12,6 +12,8 @@ pub struct CpuCost {
     pub log_byte_ns: f64,
     /// Of each byte that is read, in nanoseconds.
     pub read_byte_ns: f64,
+    /// Of each request of storage, in nanoseconds: the kernel's work.
+    pub request_ns: f64,
     /// What comes besides, and keeps processors from working on several transactions.
     pub latched: Latched,
 }
@@ -69,6 +71,7 @@ impl CpuCost {
             transaction_ns: self.transaction_ns * factor,
             log_byte_ns: self.log_byte_ns * factor,
             read_byte_ns: self.read_byte_ns * factor,
+            request_ns: self.request_ns * factor,
             latched: Latched {
                 transaction_ns: self.latched.transaction_ns * factor,
                 read_ns: self.latched.read_ns * factor,
@@ -79,8 +82,8 @@ impl CpuCost {
     }
 
     /// Of a transaction that asks storage for this, of whose reads so many bytes are others',
-    /// and that has so many bytes in the log.
-    pub(crate) fn work(&self, ios: &[Io], shared_bytes: u64, logged: u64) -> Work {
+    /// that has so many bytes in the log, and is of a kind that takes so many times the mean.
+    pub(crate) fn work(&self, ios: &[Io], shared_bytes: u64, logged: u64, weight: f64) -> Work {
         let (mut reads, mut read_bytes, mut written_bytes) = (0u32, 0, 0);
         for io in ios {
             let bytes = u64::from(io.request.length);
@@ -100,8 +103,10 @@ impl CpuCost {
             read_byte_ns,
             written_byte_ns,
         } = self.latched;
-        let free_ns =
-            self.transaction_ns + self.log_byte_ns * logged as f64 + self.read_byte_ns * read_bytes;
+        let free_ns = self.transaction_ns * weight
+            + self.request_ns * ios.len() as f64
+            + self.log_byte_ns * logged as f64
+            + self.read_byte_ns * read_bytes;
         let latched_ns = transaction_ns
             + read_ns * f64::from(reads)
             + read_byte_ns * read_bytes
@@ -125,6 +130,7 @@ mod tests {
             transaction_ns: 1000.0,
             log_byte_ns: 2.0,
             read_byte_ns: 0.5,
+            request_ns: 10.0,
             latched: Latched {
                 transaction_ns: 300.0,
                 read_ns: 50.0,
@@ -141,8 +147,8 @@ mod tests {
             io(Purpose::LogSync, Request::FLUSH),
         ];
         // Of the two pages that are read, one is read by another.
-        let work = cost.work(&ios, 4096, 100);
-        assert_eq!(work.free_ns, 1000 + 200 + 2048);
+        let work = cost.work(&ios, 4096, 100, 1.5);
+        assert_eq!(work.free_ns, 1500 + 50 + 200 + 2048);
         assert_eq!(work.latched_ns, 300 + 100 + 1024 + 1024);
         assert_eq!(work.all_ns(), work.free_ns + work.latched_ns);
         let part = work.part(5);
@@ -150,7 +156,7 @@ mod tests {
         assert_eq!(rest.free_ns + 4 * part.free_ns, work.free_ns);
         assert_eq!(rest.latched_ns + 4 * part.latched_ns, work.latched_ns);
         assert_eq!(
-            cost.times(2.0).work(&ios, 4096, 100).all_ns(),
+            cost.times(2.0).work(&ios, 4096, 100, 1.5).all_ns(),
             2 * work.all_ns()
         );
     }

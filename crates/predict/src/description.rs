@@ -1,9 +1,11 @@
 //! The description of a database that is modeled: all that differs among them outside of
 //! their own directories.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use octavo_database::{DatabaseError, DatabaseKind, Options};
+use octavo_workload::Workload;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::Modeled;
 
@@ -33,29 +35,53 @@ pub struct ModeledKind {
 /// What a database's transactions take of processors.
 #[derive(Clone, Copy, Debug)]
 pub enum ProcessorCosts {
-    /// By workloads, with the database's default page size, on the machine that
-    /// [`Self::MACHINE_PROCESSORS`] describes. At least one; the first stands for families of
-    /// workloads that are not there.
-    Measured(&'static [MeasuredCost]),
+    /// By kinds of transactions, with the database's default page size, on the machine that
+    /// [`Self::MACHINE_PROCESSORS`] describes.
+    Measured(&'static [KindCost]),
     /// As of another database, for there is none to measure.
     StandIn(&'static ModeledKind),
 }
 
-/// What a workload's transactions took of processors.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeasuredCost {
-    /// The family of the workload.
-    pub family: &'static str,
-    /// The workload's name.
-    pub workload: &'static str,
-    /// Its name in words.
-    pub title: &'static str,
-    /// The cost.
-    pub cost: TransactionCost,
+/// What a kind of transaction takes of processors with all data in memory and a log that
+/// nobody waits for, as `octavo bench --cpu-catalog` measures it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KindCost {
+    /// The family of workloads, by the name of its data.
+    pub family: Cow<'static, str>,
+    /// The kind of transaction.
+    pub kind: Cow<'static, str>,
+    /// Microseconds of a processor, database and client.
+    pub us: f64,
+    /// From one run to the next: the standard deviation of its logarithm.
+    pub deviation: f64,
+    /// Bytes of the log.
+    pub log_bytes: f64,
 }
 
+/// What a workload's transactions take of processors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixCost {
+    /// The mean over the mix.
+    pub cost: TransactionCost,
+    /// How many times the mean each kind takes, in the order of the workload's; those that the
+    /// mix leaves out have 1.
+    pub weights: Vec<f64>,
+    /// Of the mean, from one run to the next: the standard deviation of its logarithm.
+    pub deviation: f64,
+}
+
+/// Kinds of transactions of which nobody knows what they take of processors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what {} of processors is not known: measure it, with octavo bench --cpu-catalog and the \
+         same --database, and name that file with --cpu", match .0.as_slice() {
+             [kind] => format!("{kind} takes"),
+             kinds => format!("{} take", kinds.join(", ")),
+         })]
+pub struct UnknownCost(pub Vec<&'static str>);
+
 /// A transaction's mean share of what was measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TransactionCost {
     /// Time beyond its waits, in nanoseconds.
     pub other_ns: f64,
@@ -79,13 +105,15 @@ pub enum Timing {
 }
 
 /// What a model was compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Comparison {
     /// The database itself, which can be measured here.
     Measured {
         /// Where in the repository the latest record is.
         record: &'static str,
     },
+    /// Another database, whose model is this one's.
+    AsOf(&'static ModeledKind),
     /// Nothing: it is made from what is published, and such a database cannot be measured
     /// here.
     Never,
@@ -94,7 +122,7 @@ pub enum Comparison {
 impl ModeledKind {
     /// Whether such a database can be measured here.
     pub fn is_measurable(&self) -> bool {
-        self.comparison != Comparison::Never
+        !matches!(self.comparison, Comparison::Never)
     }
 }
 
@@ -115,36 +143,67 @@ impl ProcessorCosts {
     /// The processors of the machine on which costs were measured.
     pub const MACHINE_PROCESSORS: u32 = 2;
 
-    /// What is known of a family of workloads, or of another in its place; and the database in
-    /// whose place that is, where it is another one.
-    pub fn of_family(&self, family: &str) -> (&'static MeasuredCost, Option<&'static ModeledKind>) {
+    /// By kinds, and the database in whose place that is, where it is another one.
+    pub fn kinds(&self) -> (&'static [KindCost], Option<&'static ModeledKind>) {
         match self {
-            Self::Measured(costs) => {
-                let same = costs.iter().find(|cost| cost.family == family);
-                (same.unwrap_or(&costs[0]), None)
-            }
-            Self::StandIn(kind) => (kind.processor.of_family(family).0, Some(kind)),
+            Self::Measured(costs) => (costs, None),
+            Self::StandIn(kind) => (kind.processor.kinds().0, Some(kind)),
         }
     }
 }
 
-impl MeasuredCost {
-    /// Of a workload, by its family, name and title: nanoseconds beyond waits, bytes of the
-    /// log and bytes read.
+impl KindCost {
+    /// Of a family and kind: microseconds, their deviation and bytes of the log.
     pub(crate) const fn new(
-        [family, workload, title]: [&'static str; 3],
-        [other_ns, log_bytes, read_bytes]: [f64; 3],
+        [family, kind]: [&'static str; 2],
+        [us, deviation, log_bytes]: [f64; 3],
     ) -> Self {
         Self {
-            family,
-            workload,
-            title,
-            cost: TransactionCost {
-                other_ns,
-                log_bytes,
-                read_bytes,
-            },
+            family: Cow::Borrowed(family),
+            kind: Cow::Borrowed(kind),
+            us,
+            deviation,
+            log_bytes,
         }
+    }
+
+    /// What a workload's transactions take by the costs of their kinds.
+    ///
+    /// # Errors
+    /// [`UnknownCost`] where a kind of its mix is not among them.
+    pub fn of_mix(costs: &[Self], workload: &dyn Workload) -> Result<MixCost, UnknownCost> {
+        let family = workload.data_spec().kind().name;
+        let (kinds, mix) = (workload.transactions(), workload.mix());
+        let cost = |name: &str| {
+            let mut costs = costs.iter();
+            costs.find(|cost| cost.family == family && cost.kind == name)
+        };
+        let found: Vec<Option<&Self>> = kinds.iter().map(|kind| cost(kind.name)).collect();
+        let wanted = |kind: &usize| mix.share(*kind) > 0.0;
+        let unknown = (0..kinds.len()).filter(|kind| wanted(kind) && found[*kind].is_none());
+        let unknown: Vec<&str> = unknown.map(|kind| kinds[kind].name).collect();
+        if !unknown.is_empty() {
+            return Err(UnknownCost(unknown));
+        }
+        let mean = |of: fn(&Self) -> f64| -> f64 {
+            let each = found.iter().enumerate();
+            each.filter_map(|(kind, cost)| Some(mix.share(kind) * of((*cost)?)))
+                .sum()
+        };
+        let us = mean(|cost| cost.us);
+        let weights = found.iter().enumerate().map(|(kind, cost)| match cost {
+            Some(cost) if wanted(&kind) => cost.us / us,
+            _ => 1.0,
+        });
+        Ok(MixCost {
+            cost: TransactionCost {
+                other_ns: us * 1e3,
+                log_bytes: mean(|cost| cost.log_bytes),
+                read_bytes: 0.0,
+            },
+            weights: weights.collect(),
+            deviation: mean(|cost| cost.us * cost.deviation) / us,
+        })
     }
 }
 

@@ -34,12 +34,14 @@ mod sensitivity;
 mod sqlite;
 mod system;
 mod tree;
+mod waits;
 mod warm_up;
 mod windows;
 
 pub use cpu::{CpuCost, Latched};
 pub use description::{
-    Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, TransactionCost,
+    Comparison, KindCost, MixCost, ModeledKind, ProcessorCosts, Timing, TransactionCost,
+    UnknownCost,
 };
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
@@ -49,5 +51,6 @@ pub use pages::ObjectPages;
 pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;
 pub use system::{Done, Setup, Slowness, System};
-pub use warm_up::{TRANSACTIONS_MIN as WARM_UP_MIN, WarmUpState, Warmth, next_block};
+pub use waits::{Wait, Waited};
+pub use warm_up::{WarmUpState, Warmth, next_block};
 pub use windows::Windows;

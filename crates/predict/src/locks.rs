@@ -44,9 +44,12 @@ impl Locks {
         }
     }
 
-    /// Has a client lock what it changes: whether it has all of it now. Else it is among
-    /// those whom [`Self::release`] returns, once.
-    pub(crate) fn take(&mut self, client: usize, touches: &[Touch]) -> bool {
+    /// Has a client lock what it changes.
+    ///
+    /// # Errors
+    /// The table of a row that another has, or `None` where that is the whole database. Then
+    /// it is among those whom [`Self::release`] returns, once.
+    pub(crate) fn take(&mut self, client: usize, touches: &[Touch]) -> Result<(), Option<TableId>> {
         let rows: Vec<RowKey> = match self.grain {
             Grain::Row => {
                 let changes = touches.iter().filter(|touch| {
@@ -59,19 +62,19 @@ impl Locks {
             Grain::Database if touches.iter().any(Touch::is_change) => vec![EVERYTHING],
             Grain::Database => Vec::new(),
         };
-        if self.hold(client, &rows) {
-            return true;
+        let taken = self.hold(client, &rows);
+        if taken.is_err() {
+            self.waiting.push_back((client, rows));
         }
-        self.waiting.push_back((client, rows));
-        false
+        taken
     }
 
-    fn hold(&mut self, client: usize, rows: &[RowKey]) -> bool {
-        if rows.iter().any(|row| self.held.contains_key(row)) {
-            return false;
+    fn hold(&mut self, client: usize, rows: &[RowKey]) -> Result<(), Option<TableId>> {
+        if let Some(row) = rows.iter().find(|row| self.held.contains_key(row)) {
+            return Err((*row != EVERYTHING).then_some(row.0));
         }
         self.held.extend(rows.iter().map(|row| (*row, client)));
-        true
+        Ok(())
     }
 
     /// Ends a client's transaction; those who have their rows now.
@@ -81,8 +84,8 @@ impl Locks {
         for _ in 0..self.waiting.len() {
             let (client, rows) = self.waiting.pop_front().expect("so many wait");
             match self.hold(client, &rows) {
-                true => served.push(client),
-                false => self.waiting.push_back((client, rows)),
+                Ok(()) => served.push(client),
+                Err(_) => self.waiting.push_back((client, rows)),
             }
         }
         served
@@ -112,11 +115,12 @@ mod tests {
     #[test]
     fn a_row_has_one_owner_at_a_time() {
         let mut locks = Locks::new(Grain::Row);
-        assert!(locks.take(0, &[change(1, 5), change(2, 5)]));
-        assert!(!locks.take(1, &[change(1, 6), change(2, 5)]));
+        assert_eq!(locks.take(0, &[change(1, 5), change(2, 5)]), Ok(()));
+        let blocked = Err(Some(TableId(2)));
+        assert_eq!(locks.take(1, &[change(1, 6), change(2, 5)]), blocked);
         // Who waits holds nothing.
-        assert!(locks.take(2, &[change(1, 6)]));
-        assert!(!locks.take(3, &[change(2, 5)]));
+        assert_eq!(locks.take(2, &[change(1, 6)]), Ok(()));
+        assert_eq!(locks.take(3, &[change(2, 5)]), blocked);
         assert_eq!(locks.release(0), [3]);
         assert_eq!(locks.release(2), []);
         assert_eq!(locks.release(3), [1]);
@@ -130,7 +134,8 @@ mod tests {
             ..change(1, 5)
         };
         for client in 0..2 {
-            assert!(locks.take(client, &[only(Action::Read), only(Action::Insert)]));
+            let touches = [only(Action::Read), only(Action::Insert)];
+            assert_eq!(locks.take(client, &touches), Ok(()));
         }
     }
 
@@ -141,10 +146,10 @@ mod tests {
             action: Action::Read,
             ..change(1, 5)
         };
-        assert!(locks.take(0, &[reads, change(1, 5)]));
-        assert!(!locks.take(1, &[change(2, 6)]));
-        assert!(!locks.take(2, &[change(3, 7)]));
-        assert!(locks.take(3, &[reads]));
+        assert_eq!(locks.take(0, &[reads, change(1, 5)]), Ok(()));
+        assert_eq!(locks.take(1, &[change(2, 6)]), Err(None));
+        assert_eq!(locks.take(2, &[change(3, 7)]), Err(None));
+        assert_eq!(locks.take(3, &[reads]), Ok(()));
         assert_eq!(locks.release(3), []);
         assert_eq!(locks.release(0), [1]);
         assert_eq!(locks.release(1), [2]);

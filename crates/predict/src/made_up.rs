@@ -14,7 +14,7 @@ use octavo_workload::{Workload, touch::Touch};
 
 use crate::{
     arriving::Arriving,
-    description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing},
+    description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing},
     engine::{Engine, EngineError, Modeled, Referred},
     io::{Io, Purpose},
     pages::ObjectPages,
@@ -29,9 +29,9 @@ pub static PILE: ModeledKind = ModeledKind {
             rows_a_page: options.get("rows-a-page"),
         }))
     },
-    processor: ProcessorCosts::Measured(&[MeasuredCost::new(
-        ["pgbench", "pgbench-simple-update", "pgbench -N"],
-        [70_000.0, 0.0, 0.0],
+    processor: ProcessorCosts::Measured(&[KindCost::new(
+        ["pgbench", "simple-update"],
+        [70.0, 0.01, 0.0],
     )]),
     timing: Timing::ReadsAndLog,
     worth_measuring: 0.5,

@@ -79,6 +79,7 @@ mod tests {
             processors: 2,
             seed: Seed::new(1),
             cpu: CpuCost::default(),
+            weights: Vec::new(),
             slowness: Slowness::default(),
         }
     }

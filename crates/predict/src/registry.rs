@@ -12,7 +12,8 @@ use crate::{description::ModeledKind, in_place, innodb, model::Model, postgres, 
 static STANDARD: &[&ModeledKind] = &[
     &sqlite::KIND,
     &postgres::KIND,
-    &innodb::KIND,
+    &innodb::MARIADB,
+    &innodb::MYSQL,
     &in_place::ORACLE_LIKE,
     &in_place::CUBRID_LIKE,
 ];
@@ -59,15 +60,11 @@ impl Registry {
     /// The database of a name or alias.
     ///
     /// # Errors
-    /// [`DatabaseError::NotModeled`] for a database that is measured and not modeled;
     /// [`DatabaseError::Unknown`] if there is none.
     pub fn find(&self, name: &str) -> Result<&'static ModeledKind, DatabaseError> {
-        let database = self.all().find(name)?;
+        let database = self.predictable().find(name)?;
         let known = self.iter().find(|kind| kind.database == database);
-        known.ok_or_else(|| DatabaseError::NotModeled {
-            database: database.title,
-            known: self.iter().map(|kind| kind.database.name).collect(),
-        })
+        Ok(known.expect("it is one of these"))
     }
 }
 
@@ -101,9 +98,7 @@ mod tests {
     use octavo_workload::{Pgbench, pgbench::Script};
 
     use super::*;
-    use crate::{
-        Comparison, CpuCost, ProcessorCosts, Purpose, Setup, Slowness, System, made_up::PILE,
-    };
+    use crate::{Comparison, CpuCost, KindCost, Purpose, Setup, Slowness, System, made_up::PILE};
 
     #[test]
     fn descriptions_agree_with_those_of_measured_databases_and_with_records() {
@@ -112,36 +107,37 @@ mod tests {
         for kind in Registry::standard().iter() {
             let is_measured = measured.find(kind.database.name).is_ok();
             assert_eq!(kind.is_measurable(), is_measured, "{kind:?}");
+            if let Comparison::AsOf(other) = kind.comparison {
+                assert!(other.is_measurable() && kind.is_measurable(), "{kind:?}");
+            }
             if let Comparison::Measured { record } = kind.comparison {
                 assert!(
                     repository.join(record).join("README.md").exists(),
                     "{kind:?}"
                 );
             }
-            if let ProcessorCosts::Measured(costs) = kind.processor {
-                for cost in costs {
-                    let name: octavo_workload::WorkloadName = cost.workload.parse().unwrap();
-                    assert_eq!(name.family().data.name, cost.family, "{kind:?}");
-                }
+            let costs = kind.processor.kinds().0;
+            assert!(costs.iter().all(|cost| cost.us > 0.0), "{kind:?}");
+            // What is offered is known.
+            for name in octavo_workload::Registry::standard().names() {
+                let data = name.data_spec(&[]).unwrap();
+                let workload = octavo_workload::WorkloadSpec::new(name, data, Seed::new(1));
+                let known = KindCost::of_mix(costs, workload.build().unwrap().as_ref());
+                assert!(known.is_ok(), "{kind:?}, {name}: {known:?}");
             }
-            assert!(kind.processor.of_family("no such family").0.cost.other_ns > 0.0);
             kind.model(&[], false).unwrap();
         }
     }
 
     #[test]
-    fn only_modeled_databases_are_found() {
+    fn modeled_databases_are_found() {
         let registry = Registry::standard();
         let find = |name: &str| registry.find(name).map(|kind| kind.database.name);
         assert_eq!(find("sqlite3").unwrap(), "sqlite");
         assert_eq!(find("cubrid-like").unwrap(), "cubrid-like");
         let refused = |name| find(name).unwrap_err().to_string();
-        let known = "octavo predict knows sqlite, postgres, mariadb, oracle-like, cubrid-like";
-        assert!(refused("mysql").contains(known), "{}", refused("mysql"));
-        assert!(refused("mysql").contains("octavo advise measures MySQL"));
         assert!(refused("pile").contains("'pile' is not known"));
-        assert!(registry.predictable().find("mysql").is_err());
-        assert!(registry.all().find("mysql").is_ok());
+        assert!(registry.predictable().find("mysql").is_ok());
     }
 
     #[test]
@@ -177,8 +173,15 @@ mod tests {
         );
         let workload = Pgbench::new(1, Seed::new(1)).unwrap();
         let workload = workload.with_script(Script::SimpleUpdate);
-        let (cost, stand_in) = kind.processor.of_family("pgbench");
+        let (costs, stand_in) = kind.processor.kinds();
         assert!(stand_in.is_none());
+        let cost = KindCost::of_mix(costs, &workload).unwrap().cost;
+        let unknown = KindCost::of_mix(costs, &Pgbench::new(1, Seed::new(1)).unwrap());
+        let unknown = unknown.unwrap_err().to_string();
+        assert!(
+            unknown.starts_with("what tpcb-like takes of processors is not known"),
+            "{unknown}"
+        );
         let model = kind.model(&options("100"), false).unwrap();
         let sizes = model.sizes(&workload, PageSize::kib(8));
         // 100,000 accounts, ten tellers, and a branch.
@@ -191,9 +194,10 @@ mod tests {
             processors: 1,
             seed: Seed::new(1),
             cpu: CpuCost {
-                transaction_ns: cost.cost.other_ns,
+                transaction_ns: cost.other_ns,
                 ..CpuCost::default()
             },
+            weights: Vec::new(),
             slowness: Slowness::default(),
         };
         let device = Box::new(Constant::new(ByteCount::mib(64), 100_000));

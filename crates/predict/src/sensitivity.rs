@@ -23,7 +23,7 @@ const LONGER: f64 = 1.5;
 
 /// Transactions with the same times in all, at least, and in how many rounds: so that what
 /// changes meanwhile, as a cache that fills, changes all alike.
-const TRANSACTIONS: u64 = 1500;
+const TRANSACTIONS: u64 = 4000;
 const ROUNDS: u64 = 5;
 
 /// From this one on, writing takes longer in the runs that are compared.

@@ -7,7 +7,8 @@ use octavo_device::{Counters, Device, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
 use octavo_workload::{
     Client, Outcome, Workload,
-    touch::{Touch, TouchTracer},
+    schema::TableId,
+    touch::{AccessPath, Action, Touch, TouchTracer},
 };
 
 use crate::{
@@ -24,6 +25,7 @@ use crate::{
     occupied::Occupied,
     paced::{Paced, whole_sectors},
     processors::Processors,
+    waits::{Wait, Waited},
 };
 
 /// What is predicted.
@@ -43,6 +45,9 @@ pub struct Setup {
     pub seed: Seed,
     /// What the processor takes.
     pub cpu: CpuCost,
+    /// How many times [`CpuCost::transaction_ns`] each kind of transaction takes, in the order
+    /// of [`Workload::transactions`]; all alike where it is empty.
+    pub weights: Vec<f64>,
     /// How many times as long as the device says its requests take.
     pub slowness: Slowness,
 }
@@ -78,10 +83,19 @@ pub struct Done {
     pub referred: Referred,
     /// Bytes of the values that it set or inserted; none if it was rolled back.
     pub changed_bytes: u64,
+    /// Rows that it inserted; none if it was rolled back.
+    pub inserted: u64,
     /// What it asked of storage, by [`Purpose::ALL`].
     pub asked: [Asked; Purpose::ALL.len()],
     /// What the processor took, in nanoseconds.
     pub cpu_ns: u64,
+    /// Of this, what one transaction does at a time.
+    pub latched_ns: u64,
+    /// How long it waited for others.
+    pub waited: Waited,
+    /// Whose rows it waited for at its begin: a table, or `None` for a database that has one
+    /// writer at a time.
+    pub blocked_by: Option<TableId>,
     /// From its beginning to its end, in nanoseconds: with several clients also what it
     /// waited for rows, for a processor, for pages that others read, and for what others
     /// wrote to the log.
@@ -95,8 +109,12 @@ impl Done {
             outcome: Outcome::Committed,
             referred: Referred::default(),
             changed_bytes: 0,
+            inserted: 0,
             asked: [Asked::default(); Purpose::ALL.len()],
             cpu_ns: 0,
+            latched_ns: 0,
+            waited: Waited::default(),
+            blocked_by: None,
             elapsed_ns: 0,
         }
     }
@@ -114,6 +132,8 @@ pub struct System {
     seats: Vec<ModeledClient>,
     /// How many of them execute transactions, the first ones.
     active: usize,
+    /// Whether each of these has a transaction that has begun.
+    is_under_way: bool,
     /// One for all: what rows there are does not depend on who made them.
     tracer: TouchTracer,
     device: Paced,
@@ -126,6 +146,7 @@ pub struct System {
     latch: Latch,
     locks: Locks,
     cpu: CpuCost,
+    weights: Vec<f64>,
     slowness: Slowness,
     now: Moment,
     events: BinaryHeap<Reverse<(Moment, u64, Event)>>,
@@ -165,8 +186,10 @@ struct ModeledClient {
     work: Work,
     burst: Work,
     working: Work,
-    /// When what it waits for began.
+    /// When what it asked of the device began.
     since: Moment,
+    /// Since when it waits for others.
+    waits_since: Moment,
     began: Moment,
     done: Done,
 }
@@ -211,6 +234,7 @@ impl System {
             locks: Locks::new(engine.grain()),
             engine,
             active: clients.len(),
+            is_under_way: false,
             seats: clients.into_iter().map(ModeledClient::new).collect(),
             tracer: workload.touch_tracer(),
             now,
@@ -222,6 +246,7 @@ impl System {
             processors: Processors::new(setup.processors),
             latch: Latch::default(),
             cpu: setup.cpu,
+            weights: setup.weights.clone(),
             slowness: setup.slowness,
             events: BinaryHeap::new(),
             scheduled: 0,
@@ -249,6 +274,50 @@ impl System {
             each(done);
             ControlFlow::Continue(())
         })
+    }
+
+    /// Has the clients go on until the next `transactions` have ended, and leaves those under
+    /// way that have begun: nobody waits for the last one. How long that took, in nanoseconds.
+    /// [`Self::settle`] comes before anything else is asked of them.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn go_on_for(
+        &mut self,
+        transactions: u64,
+        each: &mut dyn FnMut(&Done),
+    ) -> Result<u64, PredictError> {
+        if !self.is_under_way {
+            for client in 0..self.active {
+                self.draw(client)?;
+            }
+            self.is_under_way = true;
+        }
+        let began = self.now;
+        let mut left = transactions;
+        while left > 0 {
+            if let Some(client) = self.step()? {
+                each(&self.seats[client].done);
+                left -= 1;
+                self.draw(client)?;
+            }
+        }
+        Ok(self.now.since(began))
+    }
+
+    /// Has transactions that are under way come to their end, which count nowhere.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn settle(&mut self) -> Result<(), PredictError> {
+        let mut working = match std::mem::take(&mut self.is_under_way) {
+            true => self.active,
+            false => 0,
+        };
+        while working > 0 {
+            working -= usize::from(self.step()?.is_some());
+        }
+        Ok(())
     }
 
     /// As [`Self::run`], with fewer transactions where `each` says to stop: those that clients
@@ -351,8 +420,9 @@ impl System {
         self.device.counters()
     }
 
-    /// How long the device was at work for reads and for what is written.
-    pub(crate) fn occupied_ns(&self) -> [f64; 2] {
+    /// How long the device had reads in flight, and what is written, in nanoseconds so far:
+    /// where it had both, each has its part.
+    pub fn occupied_ns(&self) -> [f64; 2] {
         self.occupied.ns()
     }
 
@@ -386,6 +456,7 @@ impl System {
                 if io.purpose == Purpose::Read {
                     // Databases do not time who waits for another's read.
                     for other in self.engine.arriving().end(io.request) {
+                        self.seats[other].has_waited(Wait::Page, self.now);
                         self.get(other);
                     }
                 }
@@ -416,19 +487,32 @@ impl System {
         seat.began = self.now;
         seat.touches.clear();
         seat.touches.extend_from_slice(self.tracer.touches());
-        let changed_bytes = match outcome {
-            Outcome::Committed => self.tracer.changed_bytes(),
-            _ => 0,
+        let (changed_bytes, inserted) = match outcome {
+            Outcome::Committed => {
+                let inserts = seat.touches.iter();
+                let inserts = inserts
+                    .filter(|touch| touch.action == Action::Insert && touch.by == AccessPath::Key);
+                let rows = inserts.map(|touch| u64::from(touch.rows)).sum();
+                (self.tracer.changed_bytes(), rows)
+            }
+            _ => (0, 0),
         };
         seat.done = Done {
             kind,
             outcome,
             changed_bytes,
+            inserted,
             ..Done::nothing()
         };
+        seat.waits_since = self.now;
         // One client has nobody to wait for.
-        if self.seats.len() == 1 || self.locks.take(client, &self.seats[client].touches) {
+        if self.seats.len() == 1 {
             self.begin(client);
+            return Ok(());
+        }
+        match self.locks.take(client, &self.seats[client].touches) {
+            Ok(()) => self.begin(client),
+            Err(table) => self.seats[client].done.blocked_by = table,
         }
         Ok(())
     }
@@ -436,6 +520,7 @@ impl System {
     /// A client has its rows.
     fn begin(&mut self, client: usize) {
         let seat = &mut self.seats[client];
+        seat.has_waited(Wait::Rows, self.now);
         self.engine.advance(self.now, self.background.is_idle());
         self.engine.arriving().begin();
         seat.ios.clear();
@@ -446,8 +531,10 @@ impl System {
                 .transaction(client, &seat.touches, is_committed, &mut seat.ios);
         let shared_bytes = self.engine.arriving().shared_bytes();
         let logged = seat.done.referred.logged;
-        seat.work = self.cpu.work(&seat.ios, shared_bytes, logged);
+        let weight = self.weights.get(seat.done.kind).copied().unwrap_or(1.0);
+        seat.work = self.cpu.work(&seat.ios, shared_bytes, logged, weight);
         seat.done.cpu_ns = seat.work.all_ns();
+        seat.done.latched_ns = seat.work.latched_ns;
         seat.burst = seat.work.part(waits(&seat.ios) + 1);
         self.work(client);
     }
@@ -460,6 +547,7 @@ impl System {
             true => seat.work.without(seat.burst, waits(&seat.ios)),
             false => seat.burst,
         };
+        seat.waits_since = self.now;
         if self.processors.take(client) {
             self.start(client);
         }
@@ -467,6 +555,7 @@ impl System {
 
     /// A client has a processor, and the latch if it waited for that.
     fn start(&mut self, client: usize) {
+        self.seats[client].has_waited(Wait::Processor, self.now);
         let Work {
             free_ns,
             latched_ns,
@@ -488,6 +577,7 @@ impl System {
     /// processor for what needs that.
     fn worked(&mut self, client: usize) -> Result<Option<usize>, PredictError> {
         if self.seats[client].working.latched_ns > 0 {
+            self.seats[client].waits_since = self.now;
             match self.latch.take(client) {
                 true => self.start(client),
                 false => self.release_processor(),
@@ -500,10 +590,11 @@ impl System {
 
     /// A client has worked under the latch. Who has that next needs a processor.
     fn unlatched(&mut self, client: usize) -> Result<Option<usize>, PredictError> {
-        if let Some(next) = self.latch.release()
-            && self.processors.take(next)
-        {
-            self.start(next);
+        if let Some(next) = self.latch.release() {
+            self.seats[next].has_waited(Wait::Latch, self.now);
+            if self.processors.take(next) {
+                self.start(next);
+            }
         }
         self.release_processor();
         self.go_on(client)
@@ -528,12 +619,13 @@ impl System {
                     let rest = &seat.ios[seat.next..];
                     let ios: Vec<Io> = rest.iter().take_while(|io| io.is_log()).copied().collect();
                     seat.next += ios.len();
+                    seat.waits_since = self.now;
                     self.commits.join(client, ios);
                     self.log()?;
                     return Ok(None);
                 }
                 Purpose::Read | Purpose::Checkpoint => {
-                    seat.since = self.now;
+                    (seat.since, seat.waits_since) = (self.now, self.now);
                     let want = match io.purpose {
                         Purpose::Read => self.engine.arriving().want(client, io.request),
                         _ => Want::Read,
@@ -632,12 +724,16 @@ impl System {
     /// The log's request is over.
     fn logged(&mut self) -> Result<(), PredictError> {
         if let (Some((since, io)), Some(maker)) = (self.logging.take(), self.commits.maker()) {
-            self.seats[maker].note(self.now.since(since), io);
+            let (seat, ns) = (&mut self.seats[maker], self.now.since(since));
+            seat.note(ns, io);
+            // That was its own.
+            seat.waits_since = seat.waits_since.after(ns);
         }
         match self.commits.advance() {
             Ok(io) => self.ask_log(io),
             Err(members) => {
                 for client in members {
+                    self.seats[client].has_waited(Wait::Log, self.now);
                     self.work(client);
                 }
                 self.log()
@@ -672,9 +768,16 @@ impl ModeledClient {
             burst: Work::default(),
             working: Work::default(),
             since: Moment::START,
+            waits_since: Moment::START,
             began: Moment::START,
             done: Done::nothing(),
         }
+    }
+
+    /// It has what it waited for, and waits no longer.
+    fn has_waited(&mut self, wait: Wait, now: Moment) {
+        self.done.waited.add(wait, now.since(self.waits_since));
+        self.waits_since = now;
     }
 
     /// A request of its transaction is over.

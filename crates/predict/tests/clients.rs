@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, Done, Latched, Model, Purpose, Sensitivity, Setup, Slowness, System, Windows, model_of,
+    CpuCost, Done, Latched, Model, Purpose, Sensitivity, Setup, Slowness, System, Wait, Windows,
+    model_of,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
@@ -55,6 +56,7 @@ fn setup(model: Model, clients: u32, cpu_ns: f64) -> Setup {
             transaction_ns: cpu_ns,
             ..CpuCost::default()
         },
+        weights: Vec::new(),
         slowness: Slowness::default(),
     }
 }
@@ -149,6 +151,54 @@ fn one_clients_time_is_the_sum_of_what_it_waits_for() {
     assert!(ran.each.iter().all(|done| done.elapsed_ns == sum(done)));
     assert_eq!(ran.elapsed_ns, ran.responses_ns);
     assert_eq!(ran.flushes, TRANSACTIONS);
+}
+
+/// Each part by itself: nothing is left that nobody names.
+#[test]
+fn all_of_a_transactions_time_has_a_name() {
+    let latched = Latched {
+        transaction_ns: 30_000.0,
+        ..Latched::default()
+    };
+    let mut waited_for = [0; Wait::ALL.len()];
+    for database in [
+        "sqlite",
+        "postgres",
+        "mariadb",
+        "oracle-like",
+        "cubrid-like",
+    ] {
+        let mut setup = setup(model(database), 8, 100_000.0);
+        setup.cpu.latched = latched;
+        let device = Constant::new(ByteCount::mib(4096), 100_000);
+        let workload = simple_update();
+        let mut system = System::new(&workload, &setup, Box::new(device)).unwrap();
+        let check = &mut |done: &Done| {
+            let asked: u64 = Purpose::ALL.map(|of| done.asked(of).waited_ns).iter().sum();
+            let waited: u64 = Wait::ALL.map(|of| done.waited.ns(of)).iter().sum();
+            assert_eq!(done.cpu_ns + asked + waited, done.elapsed_ns, "{done:?}");
+            for of in Wait::ALL {
+                waited_for[of as usize] += done.waited.ns(of);
+            }
+        };
+        system.run(TRANSACTIONS, check).unwrap();
+    }
+    assert!(waited_for.iter().all(|ns| *ns > 0), "{waited_for:?}");
+}
+
+/// Two processors with work of 1 ms for eight clients: each waits 3 ms for its turn.
+#[test]
+fn what_transactions_wait_for_by_hand() {
+    let ran = run(&simple_update(), 8, 1e6, 1);
+    let mean_ms = |of: fn(&Done) -> u64| {
+        let all: u64 = ran.each.iter().map(of).sum();
+        all as f64 / ran.each.len() as f64 / 1e6
+    };
+    let processor_ms = mean_ms(|done| done.waited.ns(Wait::Processor));
+    assert!((processor_ms - 3.0).abs() < 0.05, "{processor_ms}");
+    let one = run(&simple_update(), 1, 1e6, 1000);
+    let waits = |done: &Done| Wait::ALL.map(|of| done.waited.ns(of));
+    assert!(one.each.iter().all(|done| waits(done) == [0; 5]));
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn run(
             transaction_ns: 1e5,
             ..CpuCost::default()
         },
+        weights: Vec::new(),
         slowness: Slowness::default(),
     };
     let device = Constant::new(ByteCount::mib(1 << 20), 50_000);
@@ -107,6 +108,7 @@ fn placing_rows_stops_when_asked() {
         processors: 1,
         seed: Seed::new(1),
         cpu: CpuCost::default(),
+        weights: Vec::new(),
         slowness: Slowness::default(),
     };
     let looks = std::cell::Cell::new(0);

@@ -650,6 +650,8 @@ fn cell(
             .collect(),
         reference_batches: Vec::new(),
         time,
+        inserted: None,
+        bound: None,
         tail: time.map(|time| Tail {
             p50_us: (time.total_us * 0.6) as u64,
             p99_us: 41_000 + (size / 10.0) as u64,
@@ -723,6 +725,7 @@ fn time(level: f64, size: f64, misses: f64) -> TransactionTime {
         checkpoint_us: Some(checkpoint_us),
         cpu_us: Some(cpu_us),
         cpu_in_requests: 0.0,
+        waits: None,
         other_us: 0.05 * total_us,
     }
 }

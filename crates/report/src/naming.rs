@@ -161,8 +161,11 @@ pub(crate) fn database(of: &TestedDatabase) -> String {
 }
 
 /// A database with its version, which may end with its name: "MariaDB 10.11.6" where that is
-/// "10.11.6-MariaDB".
+/// "10.11.6-MariaDB". A prediction needs no server, and there may be no version.
 pub(crate) fn with_version(database: &str, version: &str) -> String {
+    if version.is_empty() {
+        return database.to_owned();
+    }
     let plain = version.strip_suffix(database);
     let plain = plain.map_or(version, |plain| plain.trim_end_matches('-'));
     format!("{database} {plain}")

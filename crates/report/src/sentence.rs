@@ -38,7 +38,7 @@ pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;
 pub use standing::standings;
-pub(crate) use time::{cpu_in_requests, tails, why as why_so};
+pub(crate) use time::{bound_word, cpu_in_requests, tails, why as why_so};
 pub(crate) use value::{
     answers as value_answers, before, is_predicted, money, per_money, rate as worth_rate,
     sentences as value_sentences, share, warnings as value_warnings,

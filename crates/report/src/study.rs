@@ -93,6 +93,12 @@ fn overview(all: &[Reproduction]) -> Section {
         .figure("off by, mean", |of| {
             of.score.mean_error().map_or(String::new(), percent_fine)
         })
+        .figure("two constants", |of| {
+            let null = of.score.beside_null();
+            null.map_or(String::new(), |(holds, null, all)| {
+                format!("{null} of {all}, models {holds}")
+            })
+        })
         .figure("fitted and near", |of| {
             let rows = of.score.rows.iter();
             let is_near = |row: &ScoredClaim| match row.outcome {
@@ -117,9 +123,15 @@ fn decision(score: &Score) -> String {
         (false, true) => "The models repeat most of it",
         (false, false) => "The models do not repeat it",
     };
+    let null = score.beside_null().map_or(String::new(), |(holds, null, all)| {
+        format!(
+            " Of {all} figures a model of two constants (1.25 for pages a quarter as large, 1.08 \
+             for twice the buffer) has {null} as near, the models {holds}."
+        )
+    });
     format!(
         "{verdict}: {holds} of {tested} predicted figures are as near as was asked, off by {} on \
-         average.",
+         average.{null}",
         percent(mean)
     )
 }
@@ -185,7 +197,11 @@ const NO_SHAPE: &str = "no such shape";
 
 /// Which predictions are furthest off.
 fn misses(score: &Score) -> String {
-    let mut off: Vec<&ScoredClaim> = score.rows.iter().filter(|row| row.is_off()).collect();
+    let off = score
+        .rows
+        .iter()
+        .filter(|row| row.is_off() && !row.is_derived);
+    let mut off: Vec<&ScoredClaim> = off.collect();
     // A shape that is missing has no figure, and is off by more than any.
     let size = |row: &&ScoredClaim| row.error.map_or(f64::INFINITY, f64::abs);
     off.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -229,7 +245,12 @@ fn rows(caption: &str, rows: &[&ScoredClaim]) -> Table {
             Some(error) => off_by(error),
             None => String::new(),
         })
+        .figure("two constants", |row| {
+            row.null.map_or(String::new(), number)
+        })
         .words("result", |row| match &row.outcome {
+            Outcome::Holds if row.is_derived => "near, of other rows".into(),
+            Outcome::Off if row.is_derived => "off, of other rows".into(),
             Outcome::Holds => Cell::toned("near", Tone::Good),
             Outcome::Off => Cell::toned("off", Tone::Bad),
             Outcome::NoShape => Cell::toned(NO_SHAPE, Tone::Bad),
@@ -349,6 +370,9 @@ mod tests {
             predicted: Some(predicted),
             error: Some(predicted / 1000.0 - 1.0),
             measured: None,
+            null: None,
+            is_null_near: false,
+            is_derived: false,
             outcome,
         }
     }

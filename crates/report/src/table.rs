@@ -22,7 +22,7 @@ use crate::{
         UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
         seconds, signed,
     },
-    sentence::{contrast, covered, place, share_of_data, stall, word},
+    sentence::{bound_word, contrast, covered, place, share_of_data, stall, word},
 };
 
 /// A known value in words, else a dash.
@@ -154,8 +154,15 @@ pub(crate) fn times(findings: &Findings, group: &GroupFindings) -> Table {
         .figure(("log fsync", 4), of(|of| of.log_sync_us))
         .figure(("checkpoint", 2), of(|of| of.checkpoint_us))
         .figure(("CPU", 5), of(|of| of.cpu_us))
-        .figure(("other", 6), of(|of| Some(of.other_us)))
-        .build();
+        .figure(("other", 6), of(|of| Some(of.other_us)));
+    if times().any(|time| time.waits.is_some()) {
+        table = table
+            .figure("waiting for others", of(|of| Some(of.waits?.all_us())))
+            .figure("limit or largest part (busy)", |cell: &CellFindings| {
+                known(cell.bound.as_ref(), bound_word)
+            });
+    }
+    let mut table = table.build();
     if times().next().is_none() {
         table.rows.clear();
     }

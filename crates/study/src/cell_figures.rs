@@ -2,15 +2,10 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
-use octavo_device::{
-    Device,
-    catalog::{self, Entry},
-    machine::MachinePower,
-    power::Draw,
-    sourced::Sourced,
-};
+use octavo_device::{Device, catalog::Entry, machine::MachinePower, power::Draw, sourced::Sourced};
 use octavo_experiment::value::per_thousand;
 use octavo_predict::{Done, PredictError, Purpose, Setup, Slowness, System, Windows};
+use octavo_storage::entry;
 use octavo_units::{ByteCount, Seed, spread::Spread};
 use octavo_workload::{Mix, Tpcc, Workload, WorkloadName, WorkloadSpec};
 use serde::Serialize;
@@ -180,7 +175,7 @@ pub(crate) fn figures(
     };
     let clients_max = cells.iter().map(|cell| cell.clients).max();
     let open = |cell: &StudyCell| -> Result<(Setup, Box<dyn Device + Send>), StudyError> {
-        let entry = catalog::find(&cell.device)?;
+        let entry = entry::named(&cell.device)?;
         let setup = Setup {
             model: model(experiment, entry.rotates())?,
             page_size: cell.page_size,
@@ -189,6 +184,7 @@ pub(crate) fn figures(
             processors: cell.cpus,
             seed: SEED,
             cpu: experiment.cpu.cost(),
+            weights: Vec::new(),
             slowness: Slowness::default(),
         };
         let pages = setup.model.sizes(workload, cell.page_size);
@@ -210,7 +206,7 @@ pub(crate) fn figures(
             device = &cell.device;
         }
         system.set_clients(cell.clients);
-        let draws = draws(experiment, &catalog::find(&cell.device)?)?;
+        let draws = draws(experiment, &entry::named(&cell.device)?)?;
         let figures = count(experiment, workload, cell, draws, &mut system, flow);
         all.push(figures.map_err(failed(cell))?);
     }
@@ -248,7 +244,7 @@ fn draws(
     let Some(machine) = &experiment.machine else {
         return Ok(None);
     };
-    let power = catalog::machine::find(machine)?.power();
+    let power = entry::named_machine(machine)?.power();
     Ok(device.draw().map(|draw| (power, draw)))
 }
 

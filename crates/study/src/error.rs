@@ -1,8 +1,9 @@
 //! Why a study cannot be repeated.
 
 use octavo_database::DatabaseError;
-use octavo_device::catalog::{EntryError, SimulateError, machine::MachineError};
+use octavo_device::catalog::{EntryError, SimulateError};
 use octavo_predict::PredictError;
+use octavo_storage::{entry::NamedError, text::TextError};
 use octavo_workload::{DataError, WorkloadError};
 
 /// Why a study cannot be read or repeated.
@@ -33,15 +34,18 @@ pub enum StudyError {
         /// What does not fit.
         reason: String,
     },
-    /// A device of a study.
+    /// A file that cannot be read.
     #[error(transparent)]
-    Device(#[from] EntryError),
+    File(Box<TextError>),
+    /// A device of the catalog.
+    #[error(transparent)]
+    Entry(#[from] EntryError),
+    /// A device or machine of a study.
+    #[error(transparent)]
+    Device(Box<NamedError>),
     /// A published figure of a device.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// A machine of a study.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
     /// A database of a study.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -62,4 +66,16 @@ pub enum StudyError {
     /// Who asked for it does not want it any more.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<NamedError> for StudyError {
+    fn from(error: NamedError) -> Self {
+        Self::Device(Box::new(error))
+    }
+}
+
+impl From<TextError> for StudyError {
+    fn from(error: TextError) -> Self {
+        Self::File(Box::new(error))
+    }
 }

@@ -112,6 +112,8 @@ impl Constants {
     /// What a model takes.
     pub fn cost(&self) -> CpuCost {
         CpuCost {
+            // A study's are with storage.
+            request_ns: 0.0,
             transaction_ns: *self.transaction_us * 1e3,
             log_byte_ns: *self.log_byte_ns,
             read_byte_ns: *self.read_byte_ns,

@@ -14,6 +14,7 @@ mod drawn;
 mod error;
 mod experiment;
 pub mod measured;
+mod null;
 mod place;
 mod predict;
 mod score;

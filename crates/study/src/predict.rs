@@ -95,7 +95,7 @@ impl Study {
             let shares = experiment.is_one_system.is_some();
             let alone = if shares { None } else { Some(number) };
             // Some databases work otherwise on what rotates.
-            let rotates = catalog::find(&cell.device)?.rotates();
+            let rotates = octavo_storage::entry::named(&cell.device)?.rotates();
             let model = format!("{:?}", model(experiment, rotates)?);
             let system = (
                 cell.experiment,

@@ -10,7 +10,8 @@ use crate::{
     error::StudyError,
     experiment::StudyCell,
     measured::Measured,
-    place::Axis,
+    null,
+    place::{Axis, Place},
     predict::Predicted,
     shape,
     study::Study,
@@ -48,6 +49,14 @@ pub struct ScoredClaim {
     pub error: Option<f64>,
     /// What real databases gave here, a ratio.
     pub measured: Option<Measured>,
+    /// What a model of two constants says (1.25 for pages a quarter as large, 1.08 for twice the buffer); `None` where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null: Option<f64>,
+    /// Whether that is near.
+    #[serde(skip)]
+    pub is_null_near: bool,
+    /// Whether it is the ratio of two figures that are rows themselves: it tests nothing more.
+    pub is_derived: bool,
     /// What comes of it.
     pub outcome: Outcome,
 }
@@ -80,24 +89,38 @@ impl ScoredClaim {
     pub fn is_off(&self) -> bool {
         matches!(self.outcome, Outcome::Off | Outcome::NoShape)
     }
+
+    /// Whether it tests the models.
+    fn is_tested(&self) -> bool {
+        !self.is_derived && (self.outcome == Outcome::Holds || self.is_off())
+    }
 }
 
 impl Score {
-    /// Rows that hold, and all that are predictions.
+    /// Rows that hold, and all that are predictions: without ratios of other rows.
     pub fn held(&self) -> (usize, usize) {
-        let count = |is_counted: fn(&ScoredClaim) -> bool| -> usize {
-            self.rows.iter().filter(|row| is_counted(row)).count()
-        };
-        let holds = count(|row| row.outcome == Outcome::Holds);
-        (holds, holds + count(ScoredClaim::is_off))
+        let tested = self.rows.iter().filter(|row| row.is_tested());
+        let holds = tested.clone().filter(|row| row.outcome == Outcome::Holds);
+        (holds.count(), tested.count())
+    }
+
+    /// Of the predictions of which a model of two constants says something: how many hold, how
+    /// many of its own do, and how many there are. `None` without any.
+    pub fn beside_null(&self) -> Option<(usize, usize, usize)> {
+        let rows = self.rows.iter().filter(|row| row.is_tested());
+        let rows: Vec<&ScoredClaim> = rows.filter(|row| row.null.is_some()).collect();
+        let holds = rows.iter().filter(|row| row.outcome == Outcome::Holds);
+        let null = rows.iter().filter(|row| row.is_null_near);
+        (!rows.is_empty()).then_some((holds.count(), null.count(), rows.len()))
     }
 
     /// The mean of how far predictions are off, as a share, a missing peak or knee by all of
-    /// it; `None` without any prediction.
+    /// it; `None` without any prediction. A bound is met or not, which is no distance.
     pub fn mean_error(&self) -> Option<f64> {
         let errors: Vec<f64> = self
             .rows
             .iter()
+            .filter(|row| row.is_tested() && row.relation == Relation::About)
             .filter_map(|row| match row.outcome {
                 Outcome::Holds | Outcome::Off => Some(row.error?.abs()),
                 Outcome::NoShape => Some(1.0),
@@ -143,6 +166,7 @@ pub fn score(
             _ => Outcome::Off,
         };
         let measured = measured.iter().find(|(of, _)| *of == number);
+        let null = null::predict(study, claim);
         rows.push(ScoredClaim {
             text: claim.text.clone(),
             is_of_device: false,
@@ -154,6 +178,9 @@ pub fn score(
             predicted,
             error,
             measured: measured.map(|(_, measured)| *measured),
+            null,
+            is_null_near: null.is_some_and(|figure| claim.holds(figure)),
+            is_derived: is_derived(study, claim),
             outcome,
         });
     }
@@ -170,6 +197,32 @@ pub fn score(
         study: study.name.clone(),
         rows,
     })
+}
+
+/// Whether a claim is the ratio of two figures that are claims themselves.
+fn is_derived(study: &Study, claim: &Claim) -> bool {
+    let Some(over) = &claim.over else {
+        return false;
+    };
+    let experiment = |place: &Place| match &place.experiment {
+        Some(name) => Some(name.clone()),
+        None => claim.experiment.clone(),
+    };
+    let without = |place: &Place| Place {
+        experiment: None,
+        ..place.clone()
+    };
+    let is_claimed = |place: &Place| {
+        study.claims.iter().any(|other| {
+            other.over.is_none()
+                && other.shape.is_none()
+                && other.published.is_some()
+                && (other.figure, &other.kind) == (claim.figure, &claim.kind)
+                && other.experiment == experiment(place)
+                && without(&other.at) == without(place)
+        })
+    };
+    claim.shape.is_none() && is_claimed(&claim.at) && is_claimed(over)
 }
 
 fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool) -> ScoredClaim {
@@ -196,6 +249,9 @@ fn of_device(device: &str, compared: &Compared, tolerance: f64, is_fitted: bool)
         predicted: Some(compared.simulated),
         error: Some(compared.error),
         measured: None,
+        null: None,
+        is_null_near: false,
+        is_derived: false,
         outcome: match compared.error.abs() <= tolerance {
             is_near if is_fitted => Outcome::Fitted {
                 what: "the device's model".into(),

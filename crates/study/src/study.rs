@@ -170,8 +170,17 @@ impl Study {
     fn check(&self) -> Result<(), StudyError> {
         if self.format != FORMAT {
             let reason = format!(
-                "format {} is not supported (expected {FORMAT})",
+                "format {} is not supported: this version of octavo knows {FORMAT}",
                 self.format
+            );
+            return Err(self.invalid(reason));
+        }
+        // Results are kept in a directory of this name.
+        let is_plain = |of: char| of.is_ascii_alphanumeric() || "-_".contains(of);
+        if self.name.is_empty() || !self.name.chars().all(is_plain) {
+            let reason = format!(
+                "its name '{}' may have letters, digits, - and _ alone",
+                self.name
             );
             return Err(self.invalid(reason));
         }

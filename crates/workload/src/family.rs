@@ -26,6 +26,8 @@ pub struct Family {
     pub takes_distribution: bool,
     /// A small trial of all its transactions.
     pub trial: Trial,
+    /// The case that tells what its kinds take of processors.
+    pub kind_trial: KindTrial,
     /// Makes a workload. [`WorkloadSpec::build`] calls it, with a member and
     /// data of this family.
     pub make: fn(&WorkloadSpec) -> Result<Box<dyn Workload>, WorkloadError>,
@@ -53,6 +55,16 @@ pub struct Trial {
     pub mix: Option<&'static str>,
     /// Transactions of one client.
     pub transactions: u32,
+}
+
+/// How it is measured what its kinds of transactions take of processors.
+#[derive(Debug)]
+pub struct KindTrial {
+    /// Parameters of the rows that differ from their defaults: enough that clients seldom want
+    /// the same rows, and few enough to be loaded in seconds.
+    pub data: &'static [(&'static str, u64)],
+    /// Whether a kind can go alone: not where it uses up what others make, as Deliveries do.
+    pub are_alone: bool,
 }
 
 /// Why a workload could not be made.

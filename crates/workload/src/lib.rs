@@ -38,7 +38,7 @@ pub use condition::Condition;
 pub use connection::{Connection, ConnectionError, Result};
 pub use data_spec::{DataError, DataKind, DataSpec, Parameter, ROW_BYTES, Unit};
 pub use deviation::Deviation;
-pub use family::{Family, Member, Trial, WorkloadError, WorkloadName, WorkloadSpec};
+pub use family::{Family, KindTrial, Member, Trial, WorkloadError, WorkloadName, WorkloadSpec};
 pub use mix::{Mix, MixError};
 pub use pgbench::Pgbench;
 pub use registry::Registry;

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use octavo_units::Seed;
 
 use crate::{
-    Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Family, Member, Mix,
-    Outcome, Parameter, TransactionKind, Trial, Unit, Workload, boxed,
+    Audit, Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Family, KindTrial,
+    Member, Mix, Outcome, Parameter, TransactionKind, Trial, Unit, Workload, boxed,
     connection::{Access, Statement, StatementId, Value, statements},
     population::{Partition, Population, RowBatch},
     schema::{ColumnKind::Integer, Table, TableId, tables},
@@ -42,6 +42,10 @@ pub static TALLY: Family = Family {
         data: &[],
         mix: None,
         transactions: 50,
+    },
+    kind_trial: KindTrial {
+        data: &[],
+        are_alone: true,
     },
     make: |spec| {
         Ok(Box::new(Tally {

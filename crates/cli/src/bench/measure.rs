@@ -37,8 +37,8 @@ impl RequestedRun {
         found: Option<&Manifest>,
     ) -> Result<Self, Failure> {
         let spec = WorkloadSpec {
-            mix: flags.mix.clone(),
-            distribution: flags.distribution,
+            mix: flags.mix.mix.clone(),
+            distribution: flags.mix.distribution,
             ..flags.data.spec(found)?
         };
         let workload = workload::build(&spec)?;
@@ -213,7 +213,7 @@ fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
     })
 }
 
-fn failure(error: BenchError) -> Failure {
+pub(super) fn failure(error: BenchError) -> Failure {
     if error.is_stop() {
         Failure::Interrupted("nothing was measured yet; the loaded rows are kept".into())
     } else {

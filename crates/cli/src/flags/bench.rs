@@ -50,6 +50,22 @@ impl DataFlags {
     }
 }
 
+/// In what a workload's transactions differ from its own.
+#[derive(Debug, Args)]
+pub(crate) struct MixFlags {
+    /// Mix of transactions, such as
+    /// new-order=45,payment=43,... or read=80,update=20 [default: the
+    /// workload's]
+    #[arg(long, value_name = "NAME=WEIGHT,...", hide_short_help = true)]
+    pub(crate) mix: Option<String>,
+
+    /// Distribution of YCSB's keys: uniform, zipfian, true-zipfian, latest,
+    /// hotspot or sequential, with parameters such as
+    /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) distribution: Option<Distribution>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct LoadFlags {
     /// Where to load: a new or empty directory
@@ -103,17 +119,19 @@ pub(crate) struct BenchFlags {
     #[command(flatten)]
     pub(crate) data: DataFlags,
 
-    /// Mix of transactions, such as
-    /// new-order=45,payment=43,... or read=80,update=20 [default: the
-    /// workload's]
-    #[arg(long, value_name = "NAME=WEIGHT,...", hide_short_help = true)]
-    pub(crate) mix: Option<String>,
+    #[command(flatten)]
+    pub(crate) mix: MixFlags,
 
-    /// Distribution of YCSB's keys: uniform, zipfian, true-zipfian, latest,
-    /// hotspot or sequential, with parameters such as
-    /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
-    #[arg(long, value_name = "NAME", hide_short_help = true)]
-    pub(crate) distribution: Option<Distribution>,
+    /// Measure what each kind of transaction of all workloads takes of processors, and write
+    /// that to this file, for octavo predict --cpu
+    ///
+    /// With all data in memory and below /dev/shm, so that nothing waits for storage. It takes
+    /// some minutes and 2 GB of memory
+    #[arg(long, value_name = "FILE", hide_short_help = true,
+        conflicts_with_all = ["directory", "url", "workload", "page_size", "mix", "distribution",
+            "ramp", "terminals", "rate", "pace", "duration", "transactions", "warm_up", "memory",
+            "isolation", "json", "html", "csv", "hdr_log"])]
+    pub(crate) cpu_catalog: Option<PathBuf>,
 
     /// Connections to the database
     #[arg(long, value_name = "N", default_value_t = 1,

@@ -8,6 +8,7 @@ use octavo_database::Defaults;
 use octavo_experiment::prediction::{PREDICTED_PASSES, PREDICTED_SLICE};
 use octavo_units::{ByteCount, PageSize};
 
+use super::bench::MixFlags;
 use super::curve::policies;
 use super::shared::{
     CampaignFlags, DatabaseFlag, DeviceFlag, IsolationFlag, SeedFlag, SliceFlags, device_help,
@@ -79,6 +80,14 @@ pub(crate) struct AdviseFlags {
 pub(crate) struct CellFlags {
     #[command(flatten)]
     pub(crate) workload: WorkloadFlags,
+
+    /// Size of the data, from which the number of rows follows [default: 8 times the largest
+    /// memory]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) data: Option<ByteCount>,
+
+    #[command(flatten)]
+    pub(crate) mix: MixFlags,
 
     #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
         "Memory that may hold data, as a list; the data is made 8 times the largest",
@@ -159,6 +168,24 @@ pub(crate) struct PredictFlags {
     /// storage unless --device names another
     #[arg(long, value_name = "DIR")]
     pub(crate) calibrated_by: Option<PathBuf>,
+
+    /// Double the flash drives of an array until the data fit
+    #[arg(long, requires = "device", hide_short_help = true)]
+    pub(crate) enlarge: bool,
+
+    /// What transactions take of processors, a file that octavo bench --cpu-catalog wrote
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "calibrated_by",
+        hide_short_help = true
+    )]
+    pub(crate) cpu: Option<PathBuf>,
+
+    /// Processors that clients and database share [default: those of --machine, --cpu or
+    /// --calibrated-by, else 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) cpus: Option<u32>,
 
     /// The machine around the storage, for the energy of a transaction
     ///

@@ -1,8 +1,12 @@
 //! Flags of the commands that read results: report, compare, value and reproduce.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{ffi::OsStr, path::PathBuf, str::FromStr};
 
-use clap::Args;
+use clap::{
+    Arg, Args, Command,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use octavo_device::catalog::as_file;
 use octavo_experiment::prices::{Currency, MemoryPrice, Price, PriceError, StoragePrice};
 
 use super::shared::{CampaignFlags, directory};
@@ -96,8 +100,8 @@ pub(crate) struct ValueFlags {
     mut_arg("keep_data", |flag| flag.requires("measure")),
 )]
 pub(crate) struct ReproduceFlags {
-    /// The study, or all of them
-    #[arg(value_name = "STUDY", value_parser = studies())]
+    /// The study, all of them, or the path of a file in the format of those in studies/
+    #[arg(value_name = "STUDY", value_parser = StudyParser)]
     pub(crate) study: String,
 
     /// Measure here what its database can repeat, with the same ratio of data to buffer.
@@ -135,9 +139,35 @@ pub(crate) struct ReproduceFlags {
 /// Stands for all studies.
 pub(crate) const ALL_STUDIES: &str = "all";
 
-/// The studies' names, and one for all of them.
-fn studies() -> clap::builder::PossibleValuesParser {
-    octavo_study::names().chain([ALL_STUDIES]).into()
+/// The studies' names, one for all of them, and paths of files.
+#[derive(Clone)]
+struct StudyParser;
+
+impl StudyParser {
+    fn names() -> PossibleValuesParser {
+        octavo_study::names().chain([ALL_STUDIES]).into()
+    }
+}
+
+impl TypedValueParser for StudyParser {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        match value.to_str().filter(|text| as_file(text).is_some()) {
+            Some(path) => Ok(path.to_owned()),
+            None => Self::names().parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = octavo_study::names().chain([ALL_STUDIES]);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
 }
 
 /// A storage or device with its price.

@@ -102,10 +102,6 @@ fn what_no_prediction_can_have_is_refused_with_the_remedy() {
             &["--warm-up must be from 0 to 1000000000"],
         ),
         (
-            predict(&["--database=mysql", rows[0], rows[1]]),
-            &["there is no model of MySQL", "octavo advise measures"],
-        ),
-        (
             predict(&["--workload=ycsb-c", "--memory=4TiB", "--database=mariadb"]),
             &[
                 "4096 GiB",

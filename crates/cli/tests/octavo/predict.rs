@@ -448,10 +448,6 @@ fn what_is_not_modeled_is_refused_in_one_line() {
         ),
         (&["--device=ec", "--memory=1KiB"], &["memory"]),
         (
-            &["--database=mysql", "--device=ec"],
-            &["there is no model of", "cubrid-like"],
-        ),
-        (
             &["--database=oracle-like", "--page-sizes=64K", "--device=ec"],
             &["page size", "2 KiB, 4 KiB"],
         ),

@@ -27,7 +27,7 @@ pub static MARIADB: DatabaseKind = DatabaseKind {
 };
 
 /// MySQL.
-pub(crate) static MYSQL: DatabaseKind = DatabaseKind {
+pub static MYSQL: DatabaseKind = DatabaseKind {
     name: "mysql",
     title: "MySQL",
     make: |options| Ok(Box::new(make(Flavour::Mysql, options))),

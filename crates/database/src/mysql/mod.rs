@@ -45,18 +45,17 @@ use flavour::{Doublewrite, Flavour};
 use layout::Layout;
 
 pub(crate) use external::ExternalMysql;
-pub use kind::MARIADB;
-pub(crate) use kind::MYSQL;
+pub use kind::{MARIADB, MYSQL};
 
 impl Database for Mysql {
     fn kind(&self) -> &'static DatabaseKind {
         self.flavour.kind()
     }
 
-    /// As the server tells it; "not found" while there is no server.
+    /// As the server tells it; empty while there is no server.
     fn version(&self) -> String {
         let found = self.programs();
-        found.map_or("not found".into(), |found| found.version.text.clone())
+        found.map_or_else(|_| String::new(), |found| found.version.text.clone())
     }
 
     fn accept(&self, settings: &Settings) -> Result<()> {

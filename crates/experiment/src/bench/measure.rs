@@ -77,6 +77,9 @@ pub enum BenchError {
     /// The directory could not be used.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A family of workloads cannot be measured so.
+    #[error("processor's time by kinds of transactions: {0}")]
+    CpuCatalog(String),
 }
 
 impl BenchError {

@@ -3,6 +3,7 @@
 //! cost, what waited, what failed, and the consistency of the rows afterwards.
 
 mod cost;
+mod cpu_catalog;
 mod external;
 mod hdr_log;
 mod measure;
@@ -10,6 +11,7 @@ mod result;
 mod seconds;
 
 pub use cost::DriverCost;
+pub use cpu_catalog::{CpuCatalogSettings, cpu_catalog};
 pub use external::{ExternalError, ExternalRows, ExternalSettings, Reuse};
 pub use hdr_log::HdrLogError;
 pub use measure::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench};

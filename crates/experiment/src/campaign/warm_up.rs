@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use octavo_predict::{Referred, Sensitivity, WARM_UP_MIN, WarmUpState, Warmth, next_block};
+use octavo_predict::{Referred, Sensitivity, Warmth, next_block};
 
 use super::settings::CampaignSettings;
 use crate::{
@@ -66,7 +66,8 @@ impl WarmUp {
         let passes = u64::from(settings.passes.unwrap_or(PREDICTED_PASSES));
         let counted = passes.saturating_mul(slice);
         let asked = Sensitivity::transactions(slice);
-        counted.saturating_add(warm_up.unwrap_or(RECORDED_MAX) + asked)
+        // One more is under way when the last one has ended.
+        counted.saturating_add(warm_up.unwrap_or(RECORDED_MAX) + asked + 1)
     }
 
     /// A cell with a buffer of so many pages.
@@ -83,9 +84,9 @@ impl WarmUp {
         self.cells.remove(&cell);
     }
 
-    /// How many transactions each cell executes next; `None` when they are warm. `state` is
+    /// How many transactions each cell executes next; `None` when they are warm. `is_over` is
     /// what a model says of its cell.
-    pub(super) fn next(&mut self, state: &dyn Fn(usize) -> Option<WarmUpState>) -> Option<u64> {
+    pub(super) fn next(&mut self, is_over: &dyn Fn(usize) -> bool) -> Option<u64> {
         let mut cells = self.cells.iter();
         let (warm, left) = match self.end {
             WarmUpEnd::Transactions(wanted) => (self.done >= wanted, wanted - self.done),
@@ -97,10 +98,7 @@ impl WarmUp {
             ),
             WarmUpEnd::Steady { most } => {
                 let left = most - self.done;
-                let is_over = |cell: usize| state(cell) != Some(WarmUpState::Cold);
-                let is_long = self.done >= WARM_UP_MIN;
-                let is_over = left == 0 || (is_long && cells.all(|(&cell, _)| is_over(cell)));
-                (is_over, left)
+                (left == 0 || cells.all(|(&cell, _)| is_over(cell)), left)
             }
         };
         if warm {
@@ -156,7 +154,7 @@ mod tests {
         let mut warm_up = WarmUp::new(end);
         warm_up.expect(0, frames);
         let mut done = 0;
-        while let Some(block) = warm_up.next(&|_| None) {
+        while let Some(block) = warm_up.next(&|_| false) {
             let missed = (done..done + block).map(&misses).sum::<f64>();
             done += block;
             warm_up.see(&Slice {
@@ -194,36 +192,24 @@ mod tests {
         warm_up.expect(0, 12_000);
         warm_up.expect(1, 12_000);
         let mut blocks = 0;
-        let state = |cell| match cell {
-            0 => Some(WarmUpState::Steady),
-            _ => Some(WarmUpState::Cold),
-        };
-        while let Some(block) = warm_up.next(&state) {
+        while let Some(block) = warm_up.next(&|cell| cell == 0) {
             blocks += block;
         }
         assert_eq!(blocks, 1000, "one is cold");
-        for over in [WarmUpState::Steady, WarmUpState::GivenUp] {
-            let mut warm_up = WarmUp::new(WarmUpEnd::Steady { most: u64::MAX });
-            warm_up.expect(0, 12_000);
-            let mut blocks = 0;
-            while let Some(block) = warm_up.next(&|_| Some(over)) {
-                blocks += block;
-            }
-            assert!(
-                (WARM_UP_MIN..WARM_UP_MIN * 9 / 8).contains(&blocks),
-                "{blocks}"
-            );
-        }
+        assert_eq!(
+            WarmUp::new(WarmUpEnd::Steady { most: 10 }).next(&|_| true),
+            None
+        );
     }
 
     #[test]
     fn a_wanted_number_is_kept_to_the_transaction() {
         let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(100));
         warm_up.expect(0, 10);
-        let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next(&|_| None)).collect();
+        let blocks: Vec<u64> = std::iter::from_fn(|| warm_up.next(&|_| false)).collect();
         assert_eq!(blocks, [64, 36]);
         assert_eq!(
-            WarmUp::new(WarmUpEnd::Transactions(0)).next(&|_| None),
+            WarmUp::new(WarmUpEnd::Transactions(0)).next(&|_| false),
             None
         );
     }
@@ -231,7 +217,7 @@ mod tests {
     #[test]
     fn blocks_of_a_long_warm_up_stay_short() {
         let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(1_000_000_000));
-        let mut blocks = std::iter::from_fn(|| warm_up.next(&|_| None)).take(1000);
+        let mut blocks = std::iter::from_fn(|| warm_up.next(&|_| false)).take(1000);
         assert!(blocks.all(|block| block <= 16_384));
         assert_eq!(warm_up.progress(), "2%");
     }

@@ -22,6 +22,7 @@ use crate::{
     record::{Figures, Source},
     run::RunError,
     store::StoredSnapshot,
+    waits::Waits,
 };
 
 pub(crate) use measured::MeasuredExecutor;
@@ -101,6 +102,14 @@ pub trait Executor {
     fn clear_up(&mut self, _keep_data: bool, _monitor: &Monitor<'_>) {}
 }
 
+/// What is known of a modeled cell beside its figures.
+pub struct Modeled {
+    /// What it is made from that is not known exactly.
+    pub(crate) inputs: Vec<Input>,
+    /// What its transactions wait for.
+    pub(crate) waits: Waits,
+}
+
 /// Cells that are open at the same time. They are named by their number in
 /// the plan.
 pub trait Sitting {
@@ -118,7 +127,8 @@ pub trait Sitting {
     /// slices before may count: [`Self::leave`] tells.
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError>;
 
-    /// Has cells execute their next transactions, side by side where they share nothing.
+    /// Has cells execute their next transactions, in this order, or side by side where they
+    /// share nothing; none after an error that would come for every cell.
     ///
     /// # Errors
     /// Of each cell as [`Self::slice`].
@@ -126,9 +136,19 @@ pub trait Sitting {
         &mut self,
         keys: &[SliceKey],
         transactions: u64,
+        monitor: &Monitor<'_>,
     ) -> Vec<Result<Slice, CampaignError>> {
-        let each = keys.iter().map(|key| self.slice(*key, transactions));
-        each.collect()
+        let mut slices = Vec::new();
+        for key in keys {
+            let slice = monitor.stop_if_interrupted();
+            let slice = slice.and_then(|()| self.slice(*key, transactions));
+            let goes_on = matches!(slice, Ok(_) | Err(CampaignError::Run(_)));
+            slices.push(slice);
+            if !goes_on {
+                break;
+            }
+        }
+        slices
     }
 
     /// How warm a modeled cell is; `None` of what is measured, and of a cell that is not open.
@@ -143,12 +163,12 @@ pub trait Sitting {
     /// An open cell's figures since its warm-up.
     fn figures(&mut self, cell: usize) -> Option<Figures>;
 
-    /// What an open cell's figures are made from that is not known exactly; nothing of
-    /// what is measured. It executes more transactions, that do not count.
+    /// What is known of open cells beside their figures; nothing of what is measured. They
+    /// execute more transactions, that do not count, side by side.
     ///
     /// # Errors
     /// As [`Self::slice`].
-    fn inputs(&mut self, _cell: usize) -> Result<Vec<Input>, CampaignError> {
+    fn modeled(&mut self, _cells: &[usize]) -> Result<Vec<(usize, Modeled)>, CampaignError> {
         Ok(Vec::new())
     }
 

@@ -11,17 +11,18 @@ use std::{
 use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpTotals};
-use octavo_predict::{Done, PredictError, Purpose, Referred, Setup, System, WarmUpState, Warmth};
+use octavo_predict::{
+    Comparison, Done, PredictError, Purpose, Referred, Setup, System, WarmUpState, Warmth,
+};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 
 use memory::Needs;
 
-use super::{Executor, Facts, Sitting};
+use super::{Executor, Facts, Modeled, Sitting};
 use crate::{
     causes::with_causes,
     error::CampaignError,
-    inputs::Input,
     lockstep::{SessionTime, Slice, SliceKey},
     machine::MachineUse,
     monitor::Monitor,
@@ -31,6 +32,7 @@ use crate::{
     resolved::ResolvedPlan,
     run::RunError,
     store::{PREDICTED, SOURCE, StoredSnapshot},
+    waits::{ResourceTimes, WaitTally},
 };
 
 mod memory;
@@ -77,11 +79,11 @@ impl<'a> PredictedExecutor<'a> {
             if needed > capacity {
                 return Err(CampaignError::Setting(format!(
                     "{needed} of data do not fit {} of {capacity}: name a larger device, or less \
-                     data",
+                     data (--enlarge doubles the flash drives of an array)",
                     prediction.device.name()
                 )));
             }
-            needs.add(needed, cell.page_size);
+            needs.add(needed, cell.memory, cell.page_size);
         }
         drop(device);
         needs.add_devices(of_device, capacity);
@@ -111,6 +113,13 @@ impl Executor for PredictedExecutor<'_> {
             ("device", device.name()),
             ("processor", cpu.source.clone()),
         ];
+        let modeled = self.resolved.plan().databases[0].modeled();
+        if let Ok(Comparison::AsOf(other)) = modeled.map(|of| of.comparison) {
+            facts.push((
+                "model",
+                format!("as of {}, in its place", other.database.title),
+            ));
+        }
         if let Some(machine) = machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
         }
@@ -148,6 +157,7 @@ impl Executor for PredictedExecutor<'_> {
                 processors: cell.cpus.unwrap_or(self.prediction.processors),
                 seed,
                 cpu: self.prediction.cpu.cost,
+                weights: self.prediction.cpu.weights.clone(),
                 slowness: self.prediction.slowness,
             };
             let open = || {
@@ -168,6 +178,8 @@ impl Executor for PredictedExecutor<'_> {
             let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
             let seat = PredictedSeat {
                 known: self.prediction.known(cell),
+                clients: setup.clients,
+                processors: setup.processors,
                 draw: self.prediction.device.draw(),
                 machine: self.prediction.machine.as_ref().map(|of| of.power()),
                 ..PredictedSeat::new(system, workload)
@@ -196,6 +208,12 @@ struct PredictedSeat<'a> {
     /// Transactions of the latest slice.
     slice: u64,
     known: InputAccuracy,
+    clients: u32,
+    processors: u32,
+    /// What its transactions have waited for since the warm-up, and how long the device had
+    /// been at work before.
+    tally: WaitTally,
+    occupied_before_ns: [f64; 2],
     /// What the device draws, and what it had done when the warm-up ended.
     draw: Option<Draw>,
     /// What the machine around it draws.
@@ -236,6 +254,10 @@ impl<'a> PredictedSeat<'a> {
             warm_up: Total::new(workload),
             slice: 0,
             known: InputAccuracy::default(),
+            clients: 1,
+            processors: 1,
+            tally: WaitTally::default(),
+            occupied_before_ns: [0.0; 2],
             draw: None,
             machine: None,
             before: DeviceCounters::default(),
@@ -248,7 +270,9 @@ impl<'a> PredictedSeat<'a> {
         let mut slice = Total::new(self.workload);
         let mut counted = 0;
         let mut referred = Referred::default();
-        let elapsed_ns = self.system.run(transactions, &mut |done| {
+        let tally = &mut self.tally;
+        let elapsed_ns = self.system.go_on_for(transactions, &mut |done| {
+            tally.see(done);
             slice.cpu += Duration::from_nanos(done.cpu_ns);
             slice.counts.changed_bytes += done.changed_bytes;
             slice.counters = slice.counters + counters(done);
@@ -282,6 +306,25 @@ impl<'a> PredictedSeat<'a> {
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,
             foreign_bytes: None,
+        })
+    }
+
+    /// What its time follows, and what it waits for.
+    fn modeled(&mut self) -> Result<Modeled, PredictError> {
+        self.after = Some(self.system.device_counters());
+        let occupied_ns = self.system.occupied_ns();
+        let times = ResourceTimes {
+            elapsed_ns: self.total.elapsed.as_nanos() as f64,
+            clients: self.clients,
+            processors: self.processors,
+            occupied_ns: [0, 1].map(|of| occupied_ns[of] - self.occupied_before_ns[of]),
+        };
+        let waits = self.tally.waits(&times, self.workload);
+        self.system.settle()?;
+        let follows = self.system.sensitivity(self.slice)?;
+        Ok(Modeled {
+            inputs: self.known.inputs(&waits.limit(follows)),
+            waits,
         })
     }
 
@@ -359,6 +402,38 @@ fn counters(done: &Done) -> Counters {
     }
 }
 
+impl<'a> PredictedSitting<'a> {
+    /// Has some open cells work on all processors; what that gives, by cell. Each has its own
+    /// system, so that nothing depends on how many there are.
+    fn side_by_side<T: Send>(
+        &mut self,
+        cells: &[usize],
+        work: &(dyn Fn(usize, &mut PredictedSeat<'a>) -> T + Sync),
+    ) -> BTreeMap<usize, T> {
+        let seats = self.seats.iter_mut();
+        let due = Mutex::new(seats.filter(|(cell, _)| cells.contains(cell)));
+        let next = || due.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            let mut done = Vec::new();
+            while let Some((&cell, seat)) = next() {
+                done.push((cell, work(cell, seat)));
+            }
+            done
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (1..threads.min(cells.len()))
+                .map(|_| scope.spawn(work))
+                .collect();
+            let mut done = work();
+            for worker in workers {
+                done.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            done.into_iter().collect()
+        })
+    }
+}
+
 impl Sitting for PredictedSitting<'_> {
     fn failure(&mut self, _cell: usize) -> Option<CampaignError> {
         None
@@ -383,34 +458,22 @@ impl Sitting for PredictedSitting<'_> {
         &mut self,
         keys: &[SliceKey],
         transactions: u64,
+        monitor: &Monitor<'_>,
     ) -> Vec<Result<Slice, CampaignError>> {
-        let wanted = |cell: usize| keys.iter().find(|key| key.cell == cell).copied();
-        let seats = self.seats.iter_mut();
-        let due = seats.filter_map(|(cell, seat)| Some((wanted(*cell)?, seat)));
-        let due = Mutex::new(due);
-        let next = || due.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || {
-            let mut done = Vec::new();
-            while let Some((key, seat)) = next() {
-                done.push((key.cell, seat.slice(key, transactions)));
-            }
-            done
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let mut slices: BTreeMap<usize, _> = thread::scope(|scope| {
-            let workers: Vec<_> = (1..threads.min(keys.len()))
-                .map(|_| scope.spawn(work))
-                .collect();
-            let mut done = work();
-            for worker in workers {
-                done.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-            done.into_iter().collect()
+        if let Err(stopped) = monitor.stop_if_interrupted() {
+            return vec![Err(stopped)];
+        }
+        let cells: Vec<usize> = keys.iter().map(|key| key.cell).collect();
+        let key = |cell| keys.iter().find(|key| key.cell == cell).copied();
+        let mut slices = self.side_by_side(&cells, &|cell, seat| {
+            Some(seat.slice(key(cell)?, transactions))
         });
-        let each = keys.iter().map(|key| match slices.remove(&key.cell) {
-            Some(slice) => slice.map_err(|error| CampaignError::Setting(with_causes(&error))),
-            None => Err(CampaignError::Stopped),
-        });
+        let each = keys
+            .iter()
+            .map(|key| match slices.remove(&key.cell).flatten() {
+                Some(slice) => slice.map_err(|error| CampaignError::Setting(with_causes(&error))),
+                None => Err(CampaignError::Stopped),
+            });
         each.collect()
     }
 
@@ -425,6 +488,8 @@ impl Sitting for PredictedSitting<'_> {
         let fresh = Total::new(seat.workload);
         seat.warm_up = std::mem::replace(&mut seat.total, fresh);
         seat.is_warming = false;
+        seat.tally = WaitTally::default();
+        seat.occupied_before_ns = seat.system.occupied_ns();
         seat.before = seat.system.device_counters();
         seat.warm_up.counts.failed()
     }
@@ -433,13 +498,14 @@ impl Sitting for PredictedSitting<'_> {
         Some(self.seats.get(&cell)?.figures())
     }
 
-    fn inputs(&mut self, cell: usize) -> Result<Vec<Input>, CampaignError> {
+    fn modeled(&mut self, cells: &[usize]) -> Result<Vec<(usize, Modeled)>, CampaignError> {
         self.monitor.stop_if_interrupted()?;
-        let seat = self.seats.get_mut(&cell).ok_or(CampaignError::Stopped)?;
-        seat.after = Some(seat.system.device_counters());
-        let follows = seat.system.sensitivity(seat.slice);
-        let follows = follows.map_err(|error| CampaignError::Setting(with_causes(&error)))?;
-        Ok(seat.known.inputs(&follows))
+        let all = self.side_by_side(cells, &|_, seat| seat.modeled());
+        let each = all.into_iter().map(|(cell, modeled)| {
+            let modeled = modeled.map_err(|error| CampaignError::Setting(with_causes(&error)))?;
+            Ok((cell, modeled))
+        });
+        each.collect()
     }
 
     fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {

@@ -25,6 +25,7 @@ use crate::{
     record::{Figures, RunRecord, Source, UNFINISHED},
     statistics::{Decision, Interval, error_of_one},
     verdict::{Verdict, verdict},
+    waits::{Bound, Waits},
 };
 
 /// What was found in one cell.
@@ -78,6 +79,12 @@ pub struct CellFindings {
     pub reference_batches: Vec<Batch>,
     /// Where a transaction's time goes; `None` without slices that tell.
     pub time: Option<TransactionTime>,
+    /// Rows that a transaction inserts, where it was predicted: then the data grow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inserted: Option<f64>,
+    /// What most of that time goes into; `None` where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Latencies of all transactions, and what the slowest of them wait for.
     pub tail: Option<Tail>,
     /// How far its data was changed while measured.
@@ -150,6 +157,8 @@ pub(super) struct Predicted<'a> {
     pub(super) source: Source,
     pub(super) expected: &'a [(usize, Expected)],
     pub(super) inputs: &'a Inputs,
+    /// By cell.
+    pub(super) waits: &'a [Option<Waits>],
 }
 
 impl<'a> ByCell<'a> {
@@ -305,6 +314,18 @@ impl<'a> ByCell<'a> {
             .expected
             .iter()
             .filter(|(cell, _)| *cell == number);
+        let waits = self.predicted.waits[number].as_ref();
+        let time = stands.throughput.and_then(|throughput| {
+            let apart_us = 60e6 * self.counted? / throughput.estimate;
+            transaction_time(
+                slices,
+                is_checkpoint_timed(&runs),
+                stands.checkpoint_cost,
+                cell.clients.max(1),
+                apart_us,
+                waits,
+            )
+        });
         CellFindings {
             cell: cell.clone(),
             level: self.level(number).to_string(),
@@ -323,16 +344,9 @@ impl<'a> ByCell<'a> {
             autocorrelation: stands.autocorrelation,
             batches: stands.batches.clone(),
             reference_batches: stands.reference_batches.clone(),
-            time: stands.throughput.and_then(|throughput| {
-                let apart_us = 60e6 * self.counted? / throughput.estimate;
-                transaction_time(
-                    slices,
-                    is_checkpoint_timed(&runs),
-                    stands.checkpoint_cost,
-                    cell.clients.max(1),
-                    apart_us,
-                )
-            }),
+            inserted: waits.map(Waits::inserted),
+            bound: time.zip(waits).and_then(|(time, waits)| waits.bound(&time)),
+            time,
             tail: tail(&runs, &kinds),
             age: age(&self.every[number], &stands.batches),
             stability: stability(slices, &stands.batches, &kinds),

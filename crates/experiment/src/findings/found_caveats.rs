@@ -14,6 +14,10 @@ use crate::{
     record::{Figures, Source},
 };
 
+/// Rows a transaction from which on data grow within what a prediction counts: one in a
+/// hundred. Chosen.
+const INSERTED_MIN: f64 = 0.01;
+
 /// The share of misses below which the storage was not seen.
 pub const MISSES_AT_DEVICE_WANTED: f64 = 0.95;
 
@@ -64,6 +68,10 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
                 None => Caveat::Predicted,
             },
         );
+    }
+    let rows = cells().filter_map(|cell| cell.inserted).fold(0.0, f64::max);
+    if rows >= INSERTED_MIN {
+        caveats.push(Caveat::Grows { rows });
     }
     let databases = &findings.plan.databases;
     if databases.iter().any(|of| of.replacement().is_some()) {

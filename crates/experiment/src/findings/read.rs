@@ -21,6 +21,7 @@ use crate::{
     statistics::Decision,
     store::{CHANGED, Store, StoreError},
     verdict::{buffer_findings, interactions},
+    waits::Waits,
 };
 
 impl Findings {
@@ -45,10 +46,15 @@ impl Findings {
         let counted_name = workload.counted_name();
         let runs = store.runs(workload.transactions())?;
         let expected = Expected::all(store)?;
+        let waits: Result<Vec<_>, StoreError> = (0..cells.len())
+            .map(|cell| Waits::read(store, cell))
+            .collect();
+        let waits = waits?;
         let predicted = Predicted {
             source,
             expected: &expected,
             inputs: &inputs,
+            waits: &waits,
         };
         let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, predicted);
         let groups: Vec<GroupFindings> = plan_groups

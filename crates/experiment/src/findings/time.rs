@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::{
     lockstep::{SessionTime, Slice},
     record::Figures,
+    waits::{WaitTimes, Waits},
 };
 
 /// Where a transaction's time goes, in microseconds: means over all
@@ -34,6 +35,9 @@ pub struct TransactionTime {
     /// timed with it.
     #[serde(skip)]
     pub cpu_in_requests: f64,
+    /// What it waits for that others have or do, where that is known: of predicted cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitTimes>,
     /// The rest, 0 or more: the kernel's work besides the above, waiting for a CPU, for locks
     /// and for other sessions, and parts that nothing times.
     pub other_us: f64,
@@ -87,13 +91,14 @@ impl Tail {
 /// stands for so many seconds of checkpoints. Parts are timed apart, so
 /// they may come to more than the whole by a little: then the CPU's is smaller, which is
 /// known the least, or all are where that is not enough. A part that nothing times is a part
-/// of the rest.
+/// of the rest. `others` are waits for them of all transactions, those of passes that do not count among them.
 pub(super) fn transaction_time(
     slices: &[&Slice],
     is_checkpoint_timed: bool,
     checkpoint_cost: Option<f64>,
     sessions: u32,
     apart_us: f64,
+    others: Option<&Waits>,
 ) -> Option<TransactionTime> {
     let spent: Vec<SessionTime> = slices.iter().filter_map(|slice| slice.spent).collect();
     let seconds = |of: fn(&Slice) -> Duration| {
@@ -136,13 +141,28 @@ pub(super) fn transaction_time(
     );
     let waits = [read, log_write, log_sync, checkpoint];
     let waited: f64 = waits.iter().flatten().sum();
-    let fitting = waited.max(1.0);
     let all_cpu = timed(share(|spent| Some(spent.cpu)), true);
-    let cpu = all_cpu.map(|cpu| cpu.min((1.0 - waited).max(0.0)));
+    // A model times none of it twice. What was under way when the first slice began is in the
+    // time of transactions, and not in that of slices: all parts are too long by as much.
+    let fitting = match others {
+        Some(_) => (waited + all_cpu.unwrap_or(0.0)).max(1.0),
+        None => waited.max(1.0),
+    };
+    let waited = waited / fitting;
+    let cpu = all_cpu.map(|cpu| match others {
+        Some(_) => cpu / fitting,
+        None => cpu.min((1.0 - waited).max(0.0)),
+    });
+    let all_cpu = all_cpu.map(|cpu| match others {
+        Some(_) => cpu / fitting,
+        None => cpu,
+    });
     let in_requests = all_cpu.zip(cpu).map(|(all, beside)| 1.0 - beside / all);
     let total_us = sessions * apart_us;
     let [read_us, log_write_us, log_sync_us, checkpoint_us] =
         waits.map(|share| Some(share? / fitting * total_us));
+    let rest_us = rest(1.0 - waited.min(1.0) - cpu.unwrap_or(0.0)) * total_us;
+    let others = others.map(|waits| waits.times(total_us).within(rest_us));
     Some(TransactionTime {
         total_us,
         read_us,
@@ -151,7 +171,9 @@ pub(super) fn transaction_time(
         checkpoint_us,
         cpu_us: cpu.map(|cpu| cpu * total_us),
         cpu_in_requests: in_requests.map_or(0.0, rest),
-        other_us: rest(1.0 - waited.min(1.0) - cpu.unwrap_or(0.0)) * total_us,
+        waits: others,
+        other_us: rest(rest_us / total_us - others.map_or(0.0, |of| of.all_us() / total_us))
+            * total_us,
     })
 }
 

@@ -109,7 +109,7 @@ impl Calibrated {
                 log_bytes,
                 read_bytes,
             };
-            Cpu::measured(cost, kind, plan.workload, source)
+            Cpu::measured(cost, kind, cell.workload.as_ref(), source)
         };
         let other_ns = match is_known {
             true => median(each, |one| one.other_ns),
@@ -140,6 +140,7 @@ impl Calibrated {
                 processors,
                 seed: measured.seed,
                 cpu: CpuCost::default(),
+                weights: cpu(1.0).weights,
                 slowness: Slowness::default(),
             },
             profile: &profile,

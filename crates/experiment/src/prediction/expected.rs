@@ -163,7 +163,11 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Resul
     let plan = resolved.plan();
     let model = cell.database.model(rotates(profile));
     let model = model.map_err(|error| error.to_string())?;
-    let cpu = Cpu::of_catalog(model.kind(), plan.workload).cost;
+    let mut cpu = Cpu::of_catalog(model.kind(), workload).map_err(|error| error.to_string())?;
+    // One client waits for the kernel within the times that were calibrated.
+    if cell.clients == 1 {
+        cpu.cost.request_ns = 0.0;
+    }
     let memory = resolved.database(&cell.database).buffer(cell.memory);
     let setup = Setup {
         model,
@@ -172,7 +176,8 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Resul
         clients: cell.clients,
         processors: cell.cpus.unwrap_or(Cpu::CATALOG_PROCESSORS),
         seed: plan.seed,
-        cpu,
+        cpu: cpu.cost,
+        weights: cpu.weights,
         slowness: Slowness::default(),
     };
     let device = PredictedDevice::Profile(Box::new(profile.clone()));

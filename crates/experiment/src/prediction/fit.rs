@@ -246,10 +246,12 @@ mod tests {
             log_bytes: 0.0,
             read_bytes: 0.0,
         };
+        let workload = Pgbench::new(1, Seed::new(1)).unwrap();
+        let workload = workload.with_script(Script::SimpleUpdate);
         Cpu::measured(
             cost,
             Registry::standard().find("postgres").unwrap(),
-            "pgbench-simple-update".parse().unwrap(),
+            &workload,
             String::new(),
         )
     }
@@ -304,6 +306,7 @@ mod tests {
                     processors: 2,
                     seed: Seed::new(1),
                     cpu: CpuCost::default(),
+                    weights: Vec::new(),
                     slowness: Slowness::default(),
                 },
                 profile: &profile,

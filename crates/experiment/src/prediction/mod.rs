@@ -2,6 +2,7 @@
 
 mod calibrated;
 mod cpu;
+mod cpu_catalog;
 mod elsewhere;
 mod expected;
 mod fit;
@@ -20,6 +21,7 @@ use octavo_units::{ByteCount, Seed};
 
 pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
+pub use cpu_catalog::{CpuCatalog, CpuCatalogError};
 pub use elsewhere::{OtherDisk, PagesElsewhere};
 pub use expected::Expected;
 pub(crate) use expected::expect;
@@ -29,8 +31,9 @@ pub(crate) use known::InputAccuracy;
 /// Passes of a prediction, unless said otherwise. Chosen: seconds.
 pub const PREDICTED_PASSES: u32 = 40;
 
-/// Transactions of each of its slices, likewise.
-pub const PREDICTED_SLICE: u64 = 100;
+/// Transactions of each of its slices, likewise: with all passes they are enough for misses to
+/// be known within 1%. Nobody waits at the end of a slice.
+pub const PREDICTED_SLICE: u64 = 400;
 
 /// What a prediction is made from, beside the plan.
 #[derive(Clone, Debug)]

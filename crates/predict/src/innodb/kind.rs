@@ -1,14 +1,16 @@
-//! The description of MariaDB.
+//! The descriptions of MariaDB and MySQL.
 
 use std::sync::Arc;
 
-use octavo_database::MARIADB;
+use octavo_database::{DatabaseKind, Options};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use super::{engine::Innodb, sizes};
 use crate::{
-    description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
+    description::{
+        Comparison, KindCost, ModeledKind, ModeledResult, ProcessorCosts, Timing, not_modeled,
+    },
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
     replacement::Replacement,
@@ -17,40 +19,72 @@ use crate::{
 /// The redo log that servers have unless told otherwise.
 const REDO: ByteCount = ByteCount::mib(512);
 
+/// What transactions take of processors: `octavo bench --cpu-catalog` with eight clients
+/// (bench/runs/2026-11-26-cpu-catalog).
+const COSTS: &[KindCost] = &[
+    KindCost::new(["tpcc", "New-Order"], [1350.0, 0.069, 9068.0]),
+    KindCost::new(["tpcc", "Payment"], [511.0, 0.059, 9068.0]),
+    KindCost::new(["tpcc", "Order-Status"], [436.0, 0.105, 9068.0]),
+    KindCost::new(["tpcc", "Delivery"], [4380.0, 0.141, 9068.0]),
+    KindCost::new(["tpcc", "Stock-Level"], [875.0, 0.104, 9068.0]),
+    KindCost::new(["tpce", "Broker-Volume"], [416.0, 0.089, 1369.0]),
+    KindCost::new(["tpce", "Customer-Position"], [536.0, 0.054, 1369.0]),
+    KindCost::new(["tpce", "Market-Feed"], [4930.0, 0.070, 1369.0]),
+    KindCost::new(["tpce", "Market-Watch"], [536.0, 0.018, 1369.0]),
+    KindCost::new(["tpce", "Security-Detail"], [590.0, 0.050, 1369.0]),
+    KindCost::new(["tpce", "Trade-Lookup"], [1570.0, 0.102, 1369.0]),
+    KindCost::new(["tpce", "Trade-Order"], [1100.0, 0.060, 1369.0]),
+    KindCost::new(["tpce", "Trade-Result"], [1440.0, 0.046, 1369.0]),
+    KindCost::new(["tpce", "Trade-Status"], [683.0, 0.079, 1369.0]),
+    KindCost::new(["tpce", "Trade-Update"], [3940.0, 0.055, 1369.0]),
+    KindCost::new(["tpce", "Data-Maintenance"], [385.0, 0.143, 1369.0]),
+    KindCost::new(["ycsb", "Read"], [39.3, 0.266, 0.0]),
+    KindCost::new(["ycsb", "Update"], [64.4, 0.069, 399.0]),
+    KindCost::new(["ycsb", "Insert"], [83.5, 0.034, 2107.0]),
+    KindCost::new(["ycsb", "Scan"], [151.0, 0.100, 0.0]),
+    KindCost::new(["ycsb", "Read-Modify-Write"], [139.0, 0.067, 403.0]),
+    KindCost::new(["pgbench", "tpcb-like"], [347.0, 0.107, 398.0]),
+    KindCost::new(["pgbench", "simple-update"], [177.0, 0.083, 276.0]),
+    KindCost::new(["pgbench", "select-only"], [30.2, 0.173, 0.0]),
+];
+
 /// MariaDB 10.11 with InnoDB, as Octavo starts it: every commit flushed, direct I/O, the
-/// doublewrite on.
-///
-/// Costs were found by fits with eight clients and 48 MiB
-/// (bench/runs/2026-11-23-predict-servers). The worst of its ratios, with 64 KiB and eight
-/// clients, decides what is worth measuring.
-pub(crate) static KIND: ModeledKind = ModeledKind {
-    database: &MARIADB,
-    model: |options, rotates| {
-        let redo = options.get::<ByteCount>("redo");
-        if redo != REDO {
-            return Err(not_modeled(&MARIADB, "redo", redo, REDO));
-        }
-        match options.get::<&'static str>("doublewrite") {
-            "on" => Ok(Arc::new(Server {
-                writes_neighbors: rotates,
-            })),
-            mode => Err(not_modeled(&MARIADB, "doublewrite", mode, "on")),
-        }
-    },
-    processor: ProcessorCosts::Measured(&[
-        MeasuredCost::new(["tpcc", "tpcc", "TPC-C"], [3_260_000.0, 9_030.0, 278_000.0]),
-        MeasuredCost::new(["ycsb", "ycsb-a", "YCSB A"], [251_000.0, 193.0, 12_600.0]),
-        MeasuredCost::new(
-            ["pgbench", "pgbench-simple-update", "pgbench -N"],
-            [605_000.0, 234.0, 15_200.0],
-        ),
-    ]),
+/// doublewrite on. The worst of its ratios, with 64 KiB and eight clients, decides what is
+/// worth measuring.
+pub(crate) static MARIADB: ModeledKind = ModeledKind {
+    database: &octavo_database::MARIADB,
+    model: |options, rotates| model(&octavo_database::MARIADB, options, rotates),
+    processor: ProcessorCosts::Measured(COSTS),
     timing: Timing::UserMode,
     worth_measuring: 0.4,
     comparison: Comparison::Measured {
         record: "bench/runs/2026-11-24-predict-mariadb",
     },
 };
+
+/// MySQL, whose InnoDB has the same pages, logs and lists. MySQL's page cleaner works by itself
+/// each second, and writes its log in threads of its own; neither is modeled.
+pub(crate) static MYSQL: ModeledKind = ModeledKind {
+    database: &octavo_database::MYSQL,
+    model: |options, rotates| model(&octavo_database::MYSQL, options, rotates),
+    processor: ProcessorCosts::StandIn(&MARIADB),
+    timing: Timing::UserMode,
+    worth_measuring: 0.4,
+    comparison: Comparison::AsOf(&MARIADB),
+};
+
+fn model(database: &'static DatabaseKind, options: &Options, rotates: bool) -> ModeledResult {
+    let redo = options.get::<ByteCount>("redo");
+    if redo != REDO {
+        return Err(not_modeled(database, "redo", redo, REDO));
+    }
+    match options.get::<&'static str>("doublewrite") {
+        "on" => Ok(Arc::new(Server {
+            writes_neighbors: rotates,
+        })),
+        mode => Err(not_modeled(database, "doublewrite", mode, "on")),
+    }
+}
 
 #[derive(Debug)]
 struct Server {

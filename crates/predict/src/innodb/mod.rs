@@ -18,7 +18,7 @@ use crate::{
     tree::Tree,
 };
 
-pub(crate) use kind::KIND;
+pub(crate) use kind::{MARIADB, MYSQL};
 
 /// How many pages each table and index of a loaded database has.
 fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

@@ -8,7 +8,7 @@ use octavo_workload::Workload;
 
 use super::{PostgresSettings, engine::Postgres, layout};
 use crate::{
-    description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
+    description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
     replacement::Replacement,
@@ -17,10 +17,36 @@ use crate::{
 /// Checkpoints come by the log alone.
 const TIMEOUT: Duration = Duration::from_hours(24);
 
+/// What transactions take of processors: `octavo bench --cpu-catalog` with eight clients
+/// (bench/runs/2026-11-26-cpu-catalog).
+const COSTS: &[KindCost] = &[
+    KindCost::new(["tpcc", "New-Order"], [838.0, 0.052, 49682.0]),
+    KindCost::new(["tpcc", "Payment"], [429.0, 0.032, 49682.0]),
+    KindCost::new(["tpcc", "Order-Status"], [300.0, 0.072, 49682.0]),
+    KindCost::new(["tpcc", "Delivery"], [1940.0, 0.066, 49682.0]),
+    KindCost::new(["tpcc", "Stock-Level"], [1290.0, 0.053, 49682.0]),
+    KindCost::new(["tpce", "Broker-Volume"], [319.0, 0.064, 7171.0]),
+    KindCost::new(["tpce", "Customer-Position"], [430.0, 0.078, 7171.0]),
+    KindCost::new(["tpce", "Market-Feed"], [3330.0, 0.249, 7171.0]),
+    KindCost::new(["tpce", "Market-Watch"], [734.0, 0.121, 7171.0]),
+    KindCost::new(["tpce", "Security-Detail"], [541.0, 0.062, 7171.0]),
+    KindCost::new(["tpce", "Trade-Lookup"], [1020.0, 0.144, 7171.0]),
+    KindCost::new(["tpce", "Trade-Order"], [786.0, 0.036, 7171.0]),
+    KindCost::new(["tpce", "Trade-Result"], [2330.0, 0.053, 7171.0]),
+    KindCost::new(["tpce", "Trade-Status"], [599.0, 0.096, 7171.0]),
+    KindCost::new(["tpce", "Trade-Update"], [3030.0, 0.092, 7171.0]),
+    KindCost::new(["tpce", "Data-Maintenance"], [947.0, 0.710, 7171.0]),
+    KindCost::new(["ycsb", "Read"], [29.3, 0.172, 0.0]),
+    KindCost::new(["ycsb", "Update"], [52.6, 0.034, 1336.0]),
+    KindCost::new(["ycsb", "Insert"], [47.4, 0.023, 1306.0]),
+    KindCost::new(["ycsb", "Scan"], [171.0, 0.102, 0.0]),
+    KindCost::new(["ycsb", "Read-Modify-Write"], [95.8, 0.146, 2372.0]),
+    KindCost::new(["pgbench", "tpcb-like"], [235.0, 0.021, 5738.0]),
+    KindCost::new(["pgbench", "simple-update"], [153.0, 0.035, 4281.0]),
+    KindCost::new(["pgbench", "select-only"], [26.4, 0.051, 0.0]),
+];
+
 /// PostgreSQL 15.
-///
-/// Costs were found by fits with eight clients and 48 MiB
-/// (bench/runs/2026-11-23-predict-servers).
 pub(crate) static KIND: ModeledKind = ModeledKind {
     database: &POSTGRES,
     model: |options, _| {
@@ -38,14 +64,7 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
             max_wal_size: options.get("max-wal-size"),
         }))
     },
-    processor: ProcessorCosts::Measured(&[
-        MeasuredCost::new(["tpcc", "tpcc", "TPC-C"], [2_140_000.0, 23_700.0, 83_500.0]),
-        MeasuredCost::new(["ycsb", "ycsb-a", "YCSB A"], [308_000.0, 2_910.0, 6_310.0]),
-        MeasuredCost::new(
-            ["pgbench", "pgbench-simple-update", "pgbench -N"],
-            [877_000.0, 10_500.0, 12_900.0],
-        ),
-    ]),
+    processor: ProcessorCosts::Measured(COSTS),
     timing: Timing::ReadsAndLog,
     worth_measuring: 0.6,
     comparison: Comparison::Measured {

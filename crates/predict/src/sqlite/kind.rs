@@ -8,31 +8,49 @@ use octavo_workload::Workload;
 
 use super::{engine::Sqlite, sizes};
 use crate::{
-    description::{Comparison, MeasuredCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
+    description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled},
     pages::ObjectPages,
     replacement::Replacement,
 };
 
+/// What transactions take of processors: `octavo bench --cpu-catalog` with one client
+/// (bench/runs/2026-11-26-cpu-catalog).
+const COSTS: &[KindCost] = &[
+    KindCost::new(["tpcc", "New-Order"], [191.0, 0.061, 48172.0]),
+    KindCost::new(["tpcc", "Payment"], [40.1, 0.039, 48172.0]),
+    KindCost::new(["tpcc", "Order-Status"], [46.4, 0.136, 48172.0]),
+    KindCost::new(["tpcc", "Delivery"], [940.0, 0.135, 48172.0]),
+    KindCost::new(["tpcc", "Stock-Level"], [481.0, 0.034, 48172.0]),
+    KindCost::new(["tpce", "Broker-Volume"], [104.0, 0.065, 12545.0]),
+    KindCost::new(["tpce", "Customer-Position"], [59.1, 0.050, 12545.0]),
+    KindCost::new(["tpce", "Market-Feed"], [396.0, 0.053, 12545.0]),
+    KindCost::new(["tpce", "Market-Watch"], [164.0, 0.046, 12545.0]),
+    KindCost::new(["tpce", "Security-Detail"], [66.5, 0.090, 12545.0]),
+    KindCost::new(["tpce", "Trade-Lookup"], [175.0, 0.035, 12545.0]),
+    KindCost::new(["tpce", "Trade-Order"], [228.0, 0.021, 12545.0]),
+    KindCost::new(["tpce", "Trade-Result"], [245.0, 0.057, 12545.0]),
+    KindCost::new(["tpce", "Trade-Status"], [101.0, 0.044, 12545.0]),
+    KindCost::new(["tpce", "Trade-Update"], [299.0, 0.040, 12545.0]),
+    KindCost::new(["tpce", "Data-Maintenance"], [39.7, 0.198, 12545.0]),
+    KindCost::new(["ycsb", "Read"], [5.5, 0.079, 0.0]),
+    KindCost::new(["ycsb", "Update"], [15.4, 0.130, 4120.0]),
+    KindCost::new(["ycsb", "Insert"], [30.6, 0.053, 12251.0]),
+    KindCost::new(["ycsb", "Scan"], [54.9, 0.049, 0.0]),
+    KindCost::new(["ycsb", "Read-Modify-Write"], [18.8, 0.090, 4120.0]),
+    KindCost::new(["pgbench", "tpcb-like"], [22.3, 0.033, 17169.0]),
+    KindCost::new(["pgbench", "simple-update"], [21.4, 0.065, 9216.0]),
+    KindCost::new(["pgbench", "select-only"], [4.16, 0.034, 0.0]),
+];
+
 /// SQLite with a write-ahead log, its several clients as Octavo measures them.
-///
-/// Costs are those of one client with 32 MiB of cache; TPC-E's are of
-/// bench/runs/2026-11-24-tpce.
 pub(crate) static KIND: ModeledKind = ModeledKind {
     database: &SQLITE,
     model: |options, _| match options.get::<&'static str>("journal-mode") {
         "wal" => Ok(Arc::new(WalMode)),
         mode => Err(not_modeled(&SQLITE, "journal-mode", mode, "wal")),
     },
-    processor: ProcessorCosts::Measured(&[
-        MeasuredCost::new(["tpcc", "tpcc", "TPC-C"], [250_000.0, 51_500.0, 31_000.0]),
-        MeasuredCost::new(["tpce", "tpce", "TPC-E"], [180_000.0, 16_400.0, 135_000.0]),
-        MeasuredCost::new(["ycsb", "ycsb-a", "YCSB A"], [26_000.0, 4_190.0, 3_300.0]),
-        MeasuredCost::new(
-            ["pgbench", "pgbench-simple-update", "pgbench -N"],
-            [40_000.0, 12_200.0, 3_800.0],
-        ),
-    ]),
+    processor: ProcessorCosts::Measured(COSTS),
     timing: Timing::Everything,
     worth_measuring: 0.6,
     comparison: Comparison::Measured {

@@ -22,14 +22,20 @@ type TimePart = (
     fn(&TransactionTime) -> Option<f64>,
 );
 
-const PARTS: [TimePart; 6] = [
+const PARTS: [TimePart; 7] = [
     ("read", "read", |of| of.read_us),
     ("log-write", "log write", |of| of.log_write_us),
     ("log-fsync", "log fsync", |of| of.log_sync_us),
     ("checkpoint", "checkpoint", |of| of.checkpoint_us),
     ("cpu", "CPU", |of| of.cpu_us),
+    ("others", "waiting for others", |of| {
+        Some(of.waits?.all_us())
+    }),
     ("waiting", "other", |of| Some(of.other_us)),
 ];
+
+/// The place of waits for others, which models alone know.
+const WAITS: usize = 5;
 
 /// Half of a bar's height, in rows.
 const HALF: f64 = 0.34;
@@ -46,7 +52,10 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         let mut from = 0.0;
         for (number, (class, name, part)) in PARTS.into_iter().enumerate() {
             let Some(part) = part(&spent) else {
-                untimed.insert(number);
+                // Waits for others are in the rest of all that is measured, which needs no word.
+                if number != WAITS {
+                    untimed.insert(number);
+                }
                 continue;
             };
             timed.insert(number);

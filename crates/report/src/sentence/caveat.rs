@@ -88,6 +88,15 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  use another one.{bound}"
             )
         }
+        Caveat::Grows { rows } => {
+            let rows = number(*rows);
+            let noun = if rows == "1" { "row" } else { "rows" };
+            format!(
+                "A transaction inserts {rows} {noun} on average, so the data grow and their pages \
+                 change for long. These figures are of data not long after loading; --warm-up \
+                 says how many transactions older they are to be (docs/predictions.md)."
+            )
+        }
         Caveat::NotPredicted { reason } => format!(
             "Not all page sizes were predicted first ({reason}), so those that were not are \
              measured."

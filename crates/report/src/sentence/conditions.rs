@@ -185,7 +185,10 @@ fn storages(findings: &Findings) -> String {
 
 fn systems(findings: &Findings) -> String {
     let databases = findings.plan.databases.iter();
-    let names = databases.map(|database| format!("{database} ({})", database.version));
+    let names = databases.map(|database| match database.version.as_str() {
+        "" => database.to_string(),
+        version => format!("{database} ({version})"),
+    });
     join(names, "; ")
 }
 

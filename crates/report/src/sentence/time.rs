@@ -5,6 +5,7 @@ use octavo_experiment::{
     plan::Level,
     statistics::Decision,
     verdict::Verdict,
+    waits::{Bound, Resource, WaitTimes},
 };
 
 use super::method::left_early;
@@ -20,19 +21,72 @@ const MATTERS: f64 = 0.03;
 const LEFT_OUT: f64 = 0.25;
 
 /// Parts of a transaction's time as a sentence names them, in microseconds, where they are
-/// known.
-fn parts(of: &TransactionTime) -> [(&'static str, Option<f64>); 4] {
+/// known. Those of models are known to the last; measured waits for others are in the rest.
+fn parts(of: &TransactionTime) -> Vec<(&'static str, Option<f64>)> {
     let both = |one: Option<f64>, other: Option<f64>| match (one, other) {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),
     };
-    let rest = both(of.cpu_us, Some(of.other_us)).map(|us| us.max(0.0));
-    [
-        ("reads", of.read_us),
-        ("writes", both(of.log_write_us, of.checkpoint_us)),
+    let waits = |part: fn(&WaitTimes) -> f64| of.waits.as_ref().map(part);
+    let writes = both(of.log_write_us, of.checkpoint_us);
+    let mut parts = vec![
+        ("reads", both(of.read_us, waits(|of| of.page_us))),
+        ("writes", both(writes, waits(|of| of.write_us))),
         ("fsync", of.log_sync_us),
-        ("CPU and other", rest),
-    ]
+    ];
+    match of.waits {
+        None => {
+            let rest = both(of.cpu_us, Some(of.other_us)).map(|us| us.max(0.0));
+            parts.push(("CPU and other", rest));
+        }
+        Some(waits) => parts.extend([
+            ("CPU", of.cpu_us),
+            ("waiting for a CPU", Some(waits.processor_us)),
+            ("waiting for the log", Some(waits.log_us)),
+            ("waiting for other writers", Some(waits.rows_us)),
+            ("waiting for a latch", Some(waits.latch_us)),
+            ("other", Some(of.other_us)),
+        ]),
+    }
+    parts
+}
+
+/// What most of a predicted transaction's time is for, as the end of a sentence.
+fn bound(of: &Bound) -> String {
+    let busy = percent(of.busy.unwrap_or_default());
+    match of.resource {
+        Resource::Processors => format!("the processors, which are {busy} busy"),
+        Resource::Latch => {
+            format!("work that one transaction does at a time, which fills {busy} of the time")
+        }
+        Resource::Reads => {
+            format!("reads, and the device has requests under way {busy} of the time")
+        }
+        Resource::Writes => {
+            format!("writing pages, and the device has requests under way {busy} of the time")
+        }
+        Resource::Log => format!("the log, which is written and flushed {busy} of the time"),
+        Resource::Rows => match &of.table {
+            Some(table) => format!("rows of {table} that others change"),
+            None => "the database, which one transaction changes at a time".to_owned(),
+        },
+    }
+}
+
+/// The same in a table: `processors 98%`.
+pub(crate) fn bound_word(of: &Bound) -> String {
+    let name = match of.resource {
+        Resource::Processors => "processors",
+        Resource::Latch => "latch",
+        Resource::Reads => "reads",
+        Resource::Writes => "writes",
+        Resource::Log => "log",
+        Resource::Rows => of.table.as_deref().map_or("writers", |table| table),
+    };
+    match of.busy {
+        Some(busy) => format!("{name} {}", percent(busy)),
+        None => name.to_owned(),
+    }
 }
 
 /// How much of the processor's time is within requests, and not told as CPU.
@@ -77,6 +131,14 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
         time(own.total_us),
         join(shares, ", ")
     );
+    if let Some(of) = &reference.bound {
+        let amount = match (of.is_saturated, of.share > 0.5) {
+            (true, _) => "The limit is",
+            (false, true) => "Most of it is for",
+            (false, false) => "The largest part is for",
+        };
+        said += &format!(" {amount} {}.", bound(of));
+    }
     for cell in compared(findings, group) {
         let level = naming::own_level(findings, cell);
         let time = cell.time;
@@ -214,6 +276,7 @@ mod tests {
             checkpoint_us: Some(0.0),
             cpu_us: Some(150.0),
             cpu_in_requests: 0.0,
+            waits: None,
             other_us: 50.0,
         };
         let reference = of(700.0, 500.0);
@@ -226,6 +289,61 @@ mod tests {
             Some("saves 160 µs of reads and adds 60.0 µs of writes")
         );
         assert_eq!(change(&of(690.0, 510.0), &reference, true), None);
+    }
+
+    #[test]
+    fn a_predicted_reason_names_waits_and_what_bounds_it() {
+        let mut findings = fixture::one_memory();
+        for cell in &mut findings.groups[0].cells {
+            let time = cell.time.as_mut().unwrap();
+            let of = |share: f64| share * time.total_us;
+            *time = TransactionTime {
+                read_us: Some(of(0.1)),
+                log_write_us: Some(of(0.01)),
+                log_sync_us: Some(of(0.02)),
+                checkpoint_us: Some(0.0),
+                cpu_us: Some(of(0.2)),
+                waits: Some(WaitTimes {
+                    processor_us: of(0.5),
+                    page_us: of(0.05),
+                    log_us: of(0.03),
+                    rows_us: of(0.08),
+                    ..WaitTimes::default()
+                }),
+                other_us: of(0.01),
+                ..*time
+            };
+            cell.bound = Some(Bound {
+                resource: Resource::Processors,
+                share: 0.7,
+                is_saturated: true,
+                busy: Some(0.98),
+                table: None,
+            });
+        }
+        let said = why(&findings).unwrap();
+        let shares = "15% reads, 1% writes, 2% fsync, 20% CPU, 50% waiting for a CPU, 3% waiting \
+                      for the log, 8% waiting for other writers, 1% other. The limit is the \
+                      processors, which are 98% busy.";
+        assert!(said.contains(shares), "{said}");
+        let rows = Bound {
+            resource: Resource::Rows,
+            share: 0.4,
+            is_saturated: false,
+            busy: None,
+            table: Some("warehouse".into()),
+        };
+        assert_eq!(bound(&rows), "rows of warehouse that others change");
+        assert_eq!(bound_word(&rows), "warehouse");
+        findings.groups[0]
+            .cells
+            .iter_mut()
+            .for_each(|cell| cell.bound = Some(rows.clone()));
+        let said = why(&findings).unwrap();
+        assert!(
+            said.contains("The largest part is for rows of warehouse"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use script::Script;
 
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
-    Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
+    Family, KindTrial, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement, population::Population, schema::Table, touch::TouchTracer,
 };
 use client::PgbenchClient;
@@ -43,6 +43,10 @@ pub static FAMILY: Family = Family {
         data: &[("scale", 1)],
         mix: Some("tpcb-like=2,simple-update=1,select-only=1"),
         transactions: 300,
+    },
+    kind_trial: KindTrial {
+        data: &[],
+        are_alone: true,
     },
     make: |spec| {
         let mut pgbench = Pgbench::new(spec.scale_u32(), spec.seed)?

@@ -23,9 +23,9 @@ use std::sync::Arc;
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Deviation, Family, Member,
-    Mix, TransactionKind, Trial, Workload, boxed, connection::Statement, population::Population,
-    schema::Table, touch::TouchTracer,
+    Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Deviation, Family,
+    KindTrial, Member, Mix, TransactionKind, Trial, Workload, boxed, connection::Statement,
+    population::Population, schema::Table, touch::TouchTracer,
 };
 use kinds::{SHARES_MIN, TRANSACTIONS};
 use population::{TpccPopulation, constant_rows};
@@ -55,6 +55,10 @@ pub static FAMILY: Family = Family {
         data: &[("warehouses", 1)],
         mix: None,
         transactions: 400,
+    },
+    kind_trial: KindTrial {
+        data: &[("warehouses", 8)],
+        are_alone: false,
     },
     make: |spec| {
         let tpcc = Tpcc::new(spec.scale_u32(), spec.seed)?;

@@ -41,8 +41,8 @@ use std::sync::{Arc, OnceLock};
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, DataError, DataKind, DataSpec, Deviation, Family, Member, Mix,
-    MixError, Result, TransactionKind, Trial, Workload, boxed, connection::Statement,
+    Client, Condition, Connection, DataError, DataKind, DataSpec, Deviation, Family, KindTrial,
+    Member, Mix, MixError, Result, TransactionKind, Trial, Workload, boxed, connection::Statement,
     population::Population, schema::Table, touch::TouchTracer,
 };
 use client::TpceClient;
@@ -76,6 +76,10 @@ pub static FAMILY: Family = Family {
         ],
         mix: None,
         transactions: 2000,
+    },
+    kind_trial: KindTrial {
+        data: &[],
+        are_alone: false,
     },
     make: |spec| {
         let [customers, days, factor] = [CUSTOMERS, TRADE_DAYS, SCALE_FACTOR]

@@ -42,7 +42,7 @@ use self::{
 };
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
-    Family, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
+    Family, KindTrial, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
     connection::Statement,
     keys::{Chooser, Growth},
     population::Population,
@@ -66,6 +66,10 @@ pub static FAMILY: Family = Family {
         data: &[("records", 10_000)],
         mix: Some("read=1,update=2,insert=1,scan=1,read-modify-write=1"),
         transactions: 400,
+    },
+    kind_trial: KindTrial {
+        data: &[],
+        are_alone: true,
     },
     make: |spec| {
         let row = spec.data.row_bytes().unwrap_or(Ycsb::ROW_DEFAULT);

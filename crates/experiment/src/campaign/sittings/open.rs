@@ -6,7 +6,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use octavo_predict::WarmUpState;
+use octavo_predict::{WarmUpState, Warmth};
 
 use super::{
     Campaign,
@@ -106,9 +106,8 @@ impl Campaign<'_> {
             self.keep(&mut sitting)?;
             return Err(error);
         }
-        for cell in sitting.open.clone() {
-            self.leave(&mut sitting, cell)?;
-        }
+        let open = sitting.open.clone();
+        self.leave_all(&mut sitting, &open)?;
         for &(group, _) in turn {
             self.sittings[group] += 1;
             let mut cells = self.groups[group].cells.iter();
@@ -164,7 +163,7 @@ impl Campaign<'_> {
                 warm_up.expect(cell, sitting.seats.frames(cell));
             }
             while let Some(transactions) =
-                warm_up.next(&|cell| Some(sitting.seats.warmth(cell)?.state()))
+                warm_up.next(&|cell| sitting.seats.warmth(cell).is_none_or(Warmth::is_over))
             {
                 if end.is_some_and(|end| self.monitor.spent() >= end) {
                     break;
@@ -182,7 +181,7 @@ impl Campaign<'_> {
                         cell,
                     })
                     .collect();
-                let slices = sitting.seats.slices(&keys, transactions);
+                let slices = sitting.seats.slices(&keys, transactions, self.monitor);
                 for (cell, slice) in cells.into_iter().zip(slices) {
                     match slice {
                         Ok(slice) => warm_up.see(&slice),
@@ -279,11 +278,9 @@ impl Campaign<'_> {
                 self.monitor.standings(self.plan(), &judgement);
                 let live = self.live(&judgement);
                 let goes_on = |cell: &usize| live.iter().any(|(_, cells)| cells.contains(cell));
-                for cell in sitting.open.clone() {
-                    if !goes_on(&cell) {
-                        self.leave(sitting, cell)?;
-                    }
-                }
+                let mut over = sitting.open.clone();
+                over.retain(|cell| !goes_on(cell));
+                self.leave_all(sitting, &over)?;
             }
             let over =
                 pass as usize >= fewest && until.is_some_and(|until| self.monitor.spent() >= until);
@@ -303,17 +300,17 @@ impl Campaign<'_> {
                 })
                 .collect();
             let order = self.plan().order(sitting.number, pass, &live);
-            for (position, cell) in (0..).zip(order) {
-                let key = SliceKey {
+            let keys: Vec<SliceKey> = (0..)
+                .zip(order)
+                .map(|(position, cell)| SliceKey {
                     sitting: sitting.number,
                     pass,
                     position,
                     cell,
-                };
-                let slice = self
-                    .monitor
-                    .stop_if_interrupted()
-                    .and_then(|()| sitting.seats.slice(key, transactions));
+                })
+                .collect();
+            let slices = sitting.seats.slices(&keys, transactions, self.monitor);
+            for (SliceKey { cell, .. }, slice) in keys.into_iter().zip(slices) {
                 match slice {
                     Ok(slice) => self.slices.push(slice),
                     Err(CampaignError::Run(error))
@@ -365,17 +362,29 @@ impl Campaign<'_> {
         Ok(())
     }
 
+    /// Stops and checks cells, after models were asked for more than their figures.
+    fn leave_all(
+        &mut self,
+        sitting: &mut OpenSitting<'_>,
+        cells: &[usize],
+    ) -> Result<(), CampaignError> {
+        let mut with_slices = cells.to_vec();
+        with_slices.retain(|&cell| self.has_slices(sitting.number, cell));
+        for (cell, modeled) in sitting.seats.modeled(&with_slices)? {
+            Input::put(&mut self.session.store, cell, &modeled.inputs)?;
+            modeled.waits.put(&mut self.session.store, cell)?;
+        }
+        for &cell in cells {
+            self.leave(sitting, cell)?;
+        }
+        Ok(())
+    }
+
     /// Stops and checks a cell. What it left has to be sound for its slices to
     /// count.
     fn leave(&mut self, sitting: &mut OpenSitting<'_>, cell: usize) -> Result<(), CampaignError> {
         let name = self.plan().cell_name(&self.cells[cell]);
         self.monitor.progress(&format!("check {name}"));
-        if self.has_slices(sitting.number, cell) {
-            let inputs = sitting.seats.inputs(cell)?;
-            if !inputs.is_empty() {
-                Input::put(&mut self.session.store, cell, &inputs)?;
-            }
-        }
         match sitting.seats.leave(cell) {
             Ok(figures) => {
                 let conditions = &figures.conditions;

@@ -1,0 +1,194 @@
+//! What transactions take of processors, as `octavo bench --cpu-catalog` writes it to a file
+//! and `octavo predict --cpu` reads it.
+
+use std::thread;
+
+use octavo_predict::KindCost;
+use serde::{Deserialize, Serialize};
+
+/// The form of the file.
+const FORMAT: u32 = 1;
+
+/// At most, as for flags.
+const PROCESSORS_MAX: u32 = 1024;
+const CLIENTS_MAX: u32 = 100_000;
+
+/// Costs of the kinds of transactions of one database on one machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CpuCatalog {
+    format: u32,
+    /// The version of Octavo that measured.
+    pub octavo: String,
+    /// The database's short name.
+    pub database: String,
+    /// Its version.
+    pub version: String,
+    /// The processors' model, as the system names it.
+    pub processor: String,
+    /// How many there were.
+    pub processors: u32,
+    /// Sessions that kept them busy.
+    pub clients: u32,
+    /// When it was measured.
+    pub measured: String,
+    /// By kinds of transactions.
+    #[serde(default)]
+    pub cost: Vec<KindCost>,
+}
+
+/// Why a file says nothing of processors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CpuCatalogError {
+    /// It is something else.
+    #[error(transparent)]
+    Toml(#[from] Box<toml::de::Error>),
+    /// It has another form.
+    #[error("its format is {0}, this version of octavo knows {FORMAT}: measure again")]
+    Format(u32),
+    /// A figure that no processor has.
+    #[error(
+        "{0} is not possible: us must be above 0 and below 1e9, deviation and log-bytes from 0 to \
+         1e12, and each kind there once"
+    )]
+    Impossible(String),
+    /// Processors or clients that no machine has.
+    #[error("{0}")]
+    Machine(String),
+    /// It is of another database.
+    #[error(
+        "it is of {found}, and the prediction of {wanted}: measure that with octavo bench --cpu-catalog FILE --database {wanted}"
+    )]
+    Database {
+        /// Whose it is.
+        found: String,
+        /// Whose is wanted.
+        wanted: String,
+    },
+}
+
+impl CpuCatalog {
+    /// Of nothing yet, on this machine.
+    pub(crate) fn new(octavo: &str, clients: u32) -> Self {
+        let facts = crate::machine::describe();
+        let model = facts.into_iter().find(|(name, _)| *name == "cpu");
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            format: FORMAT,
+            octavo: octavo.to_owned(),
+            database: String::new(),
+            version: String::new(),
+            processor: model.map(|(_, model)| model).unwrap_or_default(),
+            processors: u32::try_from(processors).unwrap_or(u32::MAX),
+            clients,
+            measured: String::new(),
+            cost: Vec::new(),
+        }
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// See [`CpuCatalogError`].
+    pub fn from_toml(text: &str) -> Result<Self, CpuCatalogError> {
+        let catalog: Self = toml::from_str(text).map_err(Box::new)?;
+        if catalog.format != FORMAT {
+            return Err(CpuCatalogError::Format(catalog.format));
+        }
+        let is_possible = |cost: &KindCost| {
+            let others = [cost.deviation, cost.log_bytes];
+            (f64::MIN_POSITIVE..1e9).contains(&cost.us)
+                && others.iter().all(|of| (0.0..1e12).contains(of))
+        };
+        for (name, count, max) in [
+            ("processors", catalog.processors, PROCESSORS_MAX),
+            ("clients", catalog.clients, CLIENTS_MAX),
+        ] {
+            if !(1..=max).contains(&count) {
+                let reason = format!("{name} = {count} is not possible: it must be 1 to {max}");
+                return Err(CpuCatalogError::Machine(reason));
+            }
+        }
+        let is_possible = |(place, cost): (usize, &KindCost)| {
+            let same =
+                |other: &KindCost| (&other.family, &other.kind) == (&cost.family, &cost.kind);
+            is_possible(cost) && !catalog.cost[..place].iter().any(same)
+        };
+        match catalog
+            .cost
+            .iter()
+            .enumerate()
+            .find(|&cost| !is_possible(cost))
+        {
+            Some((_, cost)) => Err(CpuCatalogError::Impossible(format!(
+                "{} of {}",
+                cost.kind, cost.family
+            ))),
+            None => Ok(catalog),
+        }
+    }
+
+    /// Refuses those of another database.
+    ///
+    /// # Errors
+    /// [`CpuCatalogError::Database`].
+    pub fn check(&self, database: &str) -> Result<(), CpuCatalogError> {
+        match self.database == database {
+            true => Ok(()),
+            false => Err(CpuCatalogError::Database {
+                found: self.database.clone(),
+                wanted: database.to_owned(),
+            }),
+        }
+    }
+
+    /// The text of its file.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_they_were_written_and_others_refused() {
+        let catalog = CpuCatalog {
+            database: "postgres".to_owned(),
+            cost: vec![KindCost {
+                family: "pgbench".into(),
+                kind: "select-only".into(),
+                us: 26.4,
+                deviation: 0.05,
+                log_bytes: 0.0,
+            }],
+            ..CpuCatalog::new("0.1.0", 8)
+        };
+        assert!(catalog.processors >= 1);
+        let text = catalog.to_toml();
+        assert_eq!(CpuCatalog::from_toml(&text).unwrap(), catalog);
+        assert!(catalog.check("postgres").is_ok());
+        let other = catalog.check("mariadb").unwrap_err().to_string();
+        assert!(other.contains("--database mariadb"), "{other}");
+        for (from, to, named) in [
+            ("format = 1", "format = 2", "measure again"),
+            ("us = 26.4", "us = 0", "select-only of pgbench"),
+            ("us = 26.4", "us = nan", "select-only of pgbench"),
+            ("us = 26.4", "us = 1e300", "below 1e9"),
+            ("clients = 8", "clients = 0", "clients = 0"),
+            (
+                "deviation = 0.05",
+                "deviation = -1",
+                "select-only of pgbench",
+            ),
+            ("us = 26.4", "ms = 26.4", "ms"),
+            ("database = \"postgres\"", "database = 1", "line"),
+        ] {
+            assert!(text.contains(from), "{text}");
+            let error = CpuCatalog::from_toml(&text.replace(from, to)).unwrap_err();
+            assert!(error.to_string().contains(named), "{to}: {error}");
+        }
+    }
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Repeats the five published studies: measured where a database runs here, predicted, and with
+# Repeats the published studies: measured where a database runs here, predicted, and with
 # each constant moved. Writes what they say to the directory that is named.
 #
 #   bench/studies.sh bench/runs/DATE-studies [BUDGET of each measured study; 0 measures none]

@@ -1,9 +1,12 @@
 //! The studies that are part of the program.
 
+use octavo_device::catalog::as_file;
+use octavo_storage::text;
+
 use crate::{error::StudyError, study::Study};
 
 /// Their files, by the name that each has in it.
-const TEXTS: [(&str, &str); 5] = [
+const TEXTS: [(&str, &str); 7] = [
     (
         "petrov-2010",
         include_str!("../../../studies/petrov-2010.toml"),
@@ -18,6 +21,14 @@ const TEXTS: [(&str, &str); 5] = [
         include_str!("../../../studies/cubrid-ssd.toml"),
     ),
     ("pure-2012", include_str!("../../../studies/pure-2012.toml")),
+    (
+        "percona-2016",
+        include_str!("../../../studies/percona-2016.toml"),
+    ),
+    (
+        "vondra-2022",
+        include_str!("../../../studies/vondra-2022.toml"),
+    ),
 ];
 
 /// Plans of what is measured of a study, by the name that it calls its plan by.
@@ -45,11 +56,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     TEXTS.iter().map(|(name, _)| *name)
 }
 
-/// The study of this name.
+/// The study of this name, or of the file at a path, which has a `/` or ends in `.toml`. Paths
+/// of devices in it are seen from where the program runs.
 ///
 /// # Errors
-/// [`StudyError::Unknown`], with the names that there are.
+/// [`StudyError::Unknown`], with the names that there are; [`StudyError::File`].
 pub fn find(name: &str) -> Result<Study, StudyError> {
+    if let Some(path) = as_file(name) {
+        let study = Study::from_toml(name, &text::read(path, text::WRITTEN_MAX)?)?;
+        return match study.plan {
+            // Plans are part of the program, by their names.
+            Some(_) => Err(study.invalid(format!(
+                "{name} has a plan, and only studies of the program can be measured: leave plan out"
+            ))),
+            None => Ok(study),
+        };
+    }
     match TEXTS.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => Study::from_toml(name, text),
         None => Err(StudyError::Unknown {

@@ -83,7 +83,7 @@ pub(crate) struct CellFlags {
 
     /// Size of the data, from which the number of rows follows [default: 8 times the largest
     /// memory]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) data: Option<ByteCount>,
 
     #[command(flatten)]
@@ -184,7 +184,8 @@ pub(crate) struct PredictFlags {
 
     /// Processors that clients and database share [default: those of --machine, --cpu or
     /// --calibrated-by, else 2]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", hide_short_help = true,
+        value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) cpus: Option<u32>,
 
     /// The machine around the storage, for the energy of a transaction

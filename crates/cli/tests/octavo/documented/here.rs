@@ -23,6 +23,8 @@ pub(super) const INSTEAD: &[(&str, &str, &str)] = &[
     ("--customers 5000", "--customers 1000", "loads for minutes"),
     ("--trade-days 20", "--trade-days 1", "loads for minutes"),
     ("--ramp 5..60/5", "--ramp 1..2", "12 steps of a minute"),
+    ("--data 20GiB", "--data 64MiB", "predicts for a minute"),
+    ("--memory 1GiB", "--memory 8MiB", "predicts for a minute"),
 ];
 
 /// Where pages have their directories: a scratch directory takes its place.
@@ -94,6 +96,10 @@ pub(super) const BEGUN: &[(&str, &str)] = &[
         "works until it is interrupted",
     ),
     ("octavo reproduce petrov-2010", "predicts for a minute"),
+    (
+        "octavo bench --cpu-catalog cpu.toml --database postgres",
+        "measures for minutes",
+    ),
     ("octavo reproduce all", "predicts for minutes"),
     (
         "octavo reproduce all --html studies.html",

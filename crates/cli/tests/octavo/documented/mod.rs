@@ -65,6 +65,7 @@ fn command_line_page_works() {
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
     scene.write("trace.lis", &traced());
+    scene.write("my-study.toml", &written("studies/pure-2012.toml"));
     scene.prepares("octavo advise --no-calibrate");
     scene.prepares("octavo predict on-disk --device st373455ss");
     scene.prepares("octavo predict on-ssd --device sata-tlc");
@@ -134,6 +135,8 @@ fn plans_page_works_and_a_bad_plan_is_refused_as_it_says() {
 fn predictions_page_works() {
     let scene = Scene::new();
     scene.prepares("octavo advise --budget 30s");
+    let costs = "bench/runs/2026-11-26-cpu-catalog/cpu-postgres.toml";
+    scene.write("cpu.toml", &written(costs));
     scene.types("docs/predictions.md");
 }
 
@@ -177,12 +180,17 @@ fn buffers_page_prints_what_it_shows() {
 
 /// A small trace.
 fn traced() -> String {
-    fs::read_to_string(repository().join("docs/example/trace.lis")).unwrap()
+    written("docs/example/trace.lis")
 }
 
 /// What was calibrated of a disk.
 fn calibrated() -> String {
-    fs::read_to_string(repository().join("bench/runs/2026-11-22-twin/profile.toml")).unwrap()
+    written("bench/runs/2026-11-22-twin/profile.toml")
+}
+
+/// The text of a file of the repository.
+fn written(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap()
 }
 
 #[test]

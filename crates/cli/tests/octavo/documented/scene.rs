@@ -186,7 +186,10 @@ impl Scene {
                 options.extend(*more);
             }
         }
-        options.extend(rows(&words));
+        // How much data is said in bytes otherwise.
+        if !words.iter().any(|word| word == "--data") {
+            options.extend(rows(&words));
+        }
         options.retain(|option| *option != "--no-calibrate" || !CALIBRATED.contains(&text));
         for option in options {
             let name = option.split('=').next().unwrap_or_default();

@@ -7,10 +7,7 @@ use octavo_predict::{Done, Purpose, Sensitivity, Wait, Waited};
 use octavo_workload::{Workload, schema::TableId};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    findings::TransactionTime,
-    store::{Store, StoreError},
-};
+use crate::store::{Store, StoreError};
 
 /// Share of the time from which on processors, a latch or the log are said to be the limit.
 /// Chosen: what waits for one that works so much waits nine times as long as it works, where
@@ -105,6 +102,23 @@ impl WaitTimes {
             write_us: self.write_us * factor,
         }
     }
+}
+
+/// Where the time of a transaction goes, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    /// All of it.
+    pub(crate) total_us: f64,
+    /// On processors.
+    pub(crate) cpu_us: f64,
+    /// Reading pages.
+    pub(crate) read_us: f64,
+    /// Writing pages.
+    pub(crate) checkpoint_us: f64,
+    /// Writing and flushing the log.
+    pub(crate) log_us: f64,
+    /// Waiting for others.
+    pub(crate) waits: WaitTimes,
 }
 
 /// What a store keeps of a predicted cell: shares of the clients' time, and of the time in
@@ -225,10 +239,9 @@ impl Waits {
 
     /// The resource that sets the pace: one that works nearly all of the time, or else what
     /// takes most of a transaction's.
-    pub(crate) fn bound(&self, time: &TransactionTime) -> Option<Bound> {
-        let waits = time.waits?;
-        let part = |us: Option<f64>| us.unwrap_or(0.0);
-        let latched_us = self.latched * part(time.cpu_us);
+    pub(crate) fn bound(&self, parts: &Parts) -> Option<Bound> {
+        let waits = parts.waits;
+        let latched_us = self.latched * parts.cpu_us;
         let Busy {
             processors,
             latch,
@@ -238,25 +251,17 @@ impl Waits {
         let all = [
             (
                 Resource::Processors,
-                part(time.cpu_us) - latched_us + waits.processor_us,
+                parts.cpu_us - latched_us + waits.processor_us,
                 Some(processors),
             ),
             (Resource::Latch, latched_us + waits.latch_us, Some(latch)),
-            (
-                Resource::Reads,
-                part(time.read_us) + waits.page_us,
-                Some(device),
-            ),
+            (Resource::Reads, parts.read_us + waits.page_us, Some(device)),
             (
                 Resource::Writes,
-                part(time.checkpoint_us) + waits.write_us,
+                parts.checkpoint_us + waits.write_us,
                 Some(device),
             ),
-            (
-                Resource::Log,
-                part(time.log_write_us) + part(time.log_sync_us) + waits.log_us,
-                Some(log),
-            ),
+            (Resource::Log, parts.log_us + waits.log_us, Some(log)),
             (Resource::Rows, waits.rows_us, None),
         ];
         // A device has many requests under way at the same time, so that it may do more though
@@ -271,7 +276,7 @@ impl Waits {
         let (resource, us, busy) = *saturated.or(most)?;
         Some(Bound {
             resource,
-            share: us / time.total_us,
+            share: us / parts.total_us,
             is_saturated,
             busy,
             table: match resource {
@@ -390,24 +395,21 @@ mod tests {
         }
     }
 
-    fn time(waits: &Waits) -> TransactionTime {
-        TransactionTime {
+    fn parts(waits: &Waits) -> Parts {
+        Parts {
             total_us: 1000.0,
-            read_us: Some(350.0),
-            log_write_us: Some(20.0),
-            log_sync_us: Some(30.0),
-            checkpoint_us: Some(0.0),
-            cpu_us: Some(200.0),
-            cpu_in_requests: 0.0,
-            waits: Some(waits.times(1000.0)),
-            other_us: 0.0,
+            cpu_us: 200.0,
+            read_us: 350.0,
+            checkpoint_us: 0.0,
+            log_us: 50.0,
+            waits: waits.times(1000.0),
         }
     }
 
     #[test]
     fn what_works_all_the_time_is_the_limit_before_what_takes_longest() {
         let mut waits = waits();
-        let bound = |waits: &Waits| waits.bound(&time(waits)).unwrap();
+        let bound = |waits: &Waits| waits.bound(&parts(waits)).unwrap();
         let processors = bound(&waits);
         assert_eq!(processors.resource, Resource::Processors);
         assert!(processors.is_saturated && (processors.share - 0.5).abs() < 1e-9);

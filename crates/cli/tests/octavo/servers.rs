@@ -153,7 +153,7 @@ fn load_ended_by(signal: Signal, wait: impl Fn(&Path)) -> (Output, Output) {
         command.arg("load").arg(&directory).args([
             "--database=mariadb",
             "--workload=ycsb-b",
-            "--records=50000",
+            "--records=500",
         ]);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         command

@@ -85,7 +85,11 @@ pub enum BenchError {
 impl BenchError {
     /// Whether the caller asked for the end.
     pub fn is_stop(&self) -> bool {
-        matches!(self, Self::Run(error) if error.is_stop())
+        match self {
+            Self::Run(error) => error.is_stop(),
+            Self::Load(error) => matches!(error, LoadError::Stopped),
+            Self::CpuCatalog(_) => false,
+        }
     }
 
     /// Whether the caller gave something that cannot be done, and nothing was

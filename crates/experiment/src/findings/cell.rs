@@ -345,7 +345,7 @@ impl<'a> ByCell<'a> {
             batches: stands.batches.clone(),
             reference_batches: stands.reference_batches.clone(),
             inserted: waits.map(Waits::inserted),
-            bound: time.zip(waits).and_then(|(time, waits)| waits.bound(&time)),
+            bound: waits.and_then(|waits| waits.bound(&time?.bounded()?)),
             time,
             tail: tail(&runs, &kinds),
             age: age(&self.every[number], &stands.batches),

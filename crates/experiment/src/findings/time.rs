@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     lockstep::{SessionTime, Slice},
     record::Figures,
-    waits::{WaitTimes, Waits},
+    waits::{Parts, WaitTimes, Waits},
 };
 
 /// Where a transaction's time goes, in microseconds: means over all
@@ -53,6 +53,19 @@ impl TransactionTime {
             self.checkpoint_us,
             self.cpu_us,
         ]
+    }
+
+    /// Its parts, where it is known what it waits for.
+    pub(crate) fn bounded(&self) -> Option<Parts> {
+        let of = |part: Option<f64>| part.unwrap_or(0.0);
+        Some(Parts {
+            total_us: self.total_us,
+            cpu_us: of(self.cpu_us),
+            read_us: of(self.read_us),
+            checkpoint_us: of(self.checkpoint_us),
+            log_us: of(self.log_write_us) + of(self.log_sync_us),
+            waits: self.waits?,
+        })
     }
 
     /// Whether every part is timed.

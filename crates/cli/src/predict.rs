@@ -23,7 +23,6 @@ use octavo_experiment::{
 };
 use octavo_predict::ModeledKind;
 use octavo_storage::{entry, text};
-use octavo_units::ByteCount;
 use octavo_workload::Workload;
 
 use crate::{
@@ -132,19 +131,16 @@ fn compare_policies(plan: &mut Plan, flags: &PredictFlags) -> anyhow::Result<()>
     Ok(())
 }
 
-/// What is left free beside the data: logs, and what transactions add.
-const ROOM: ByteCount = ByteCount::mib(2048);
-
 /// A device that holds a plan's data, if its drives can be doubled; its title says that.
 fn enlarged(entry: Entry, plan: &Plan) -> anyhow::Result<Entry> {
     let workload = plan.workload(plan.data[0])?;
     let database = plan.databases[0].make()?;
     let sizes = plan.page_sizes.iter();
     let sizes = sizes.map(|&size| database.estimate(workload.as_ref(), size));
-    let needed = sizes.max().unwrap_or_default().saturating_add(ROOM);
-    let mut larger = entry.clone().holding(needed);
+    let data = sizes.max().unwrap_or_default();
+    let mut larger = entry.clone().holding(data);
     if larger != entry {
-        larger.title += &format!(", drives enlarged to hold {needed}");
+        larger.title += &format!(", drives enlarged to hold {data}");
     }
     Ok(larger)
 }

@@ -46,7 +46,7 @@ pub enum Caveat {
         /// Whether one of them knows the future.
         is_bound: bool,
     },
-    /// Predicted transactions insert rows, so there is no state that goes on for long.
+    /// Predicted transactions insert rows, so no state lasts.
     Grows {
         /// Rows a transaction, at most of all cells.
         rows: f64,

@@ -3,7 +3,7 @@
 
 use std::{cmp::Ordering::Equal, collections::BTreeMap};
 
-use octavo_predict::{Done, Purpose, Sensitivity, Wait, Waited};
+use octavo_predict::{Done, Purpose, Wait, Waited};
 use octavo_workload::{Workload, schema::TableId};
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,6 @@ use crate::store::{Store, StoreError};
 /// Chosen: what waits for one that works so much waits nine times as long as it works, where
 /// arrivals are random.
 const SATURATED: f64 = 0.9;
-
-/// What reruns say together has to come to this, of 1. Chosen.
-const TOLD_MIN: f64 = 0.5;
 
 /// Shares above 1 by less than this are of what was under way when counting began.
 const SHARE_MAX: f64 = 1.5;
@@ -125,14 +122,8 @@ pub(crate) struct Parts {
 /// which resources were in use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Waits {
-    rows: f64,
-    processor: f64,
-    latch: f64,
-    page: f64,
-    log: f64,
-    write: f64,
-    /// Work of their own: on processors, reads, and what they write and flush.
-    own: [f64; 3],
+    /// Waiting for others, in the order of [`WaitTimes`].
+    waited: [f64; 6],
     /// Of the processors' time.
     latched: f64,
     busy: Busy,
@@ -170,53 +161,9 @@ impl Waits {
             device,
             log,
         } = self.busy;
-        let shares = [
-            self.rows,
-            self.processor,
-            self.latch,
-            self.page,
-            self.log,
-            self.write,
-            self.own[0],
-            self.own[1],
-            self.own[2],
-            self.latched,
-            processors,
-            latch,
-            device,
-            log,
-        ];
-        shares.iter().all(|share| (0.0..=SHARE_MAX).contains(share))
-            && (0.0..1e9).contains(&self.inserted)
-    }
-
-    /// How far the time follows processors, reads and writes, without what reruns scatter: each
-    /// by no more than its share and all that waits for others, who may wait for the same; and
-    /// together by 1, since a system in which everything takes twice as long takes twice as long.
-    pub(crate) fn limit(&self, follows: Sensitivity) -> Sensitivity {
-        let waits = self.rows + self.processor + self.latch + self.page + self.log + self.write;
-        let [processor, reads, writes] = self.own.map(|own| own + waits);
-        let limited = [
-            follows.processor.min(processor),
-            follows.reads.min(reads),
-            follows.writes.min(writes),
-        ];
-        // Reruns that say of nothing that time follows it are all scatter: what has a share of
-        // the time then counts for as much.
-        let told = match limited.iter().sum::<f64>() < TOLD_MIN {
-            true => self.own,
-            false => limited,
-        };
-        let all: f64 = told.iter().sum();
-        let [processor, reads, writes] = match all > 0.0 {
-            true => told.map(|of| of / all),
-            false => told,
-        };
-        Sensitivity {
-            processor,
-            reads,
-            writes,
-        }
+        let others = [self.latched, processors, latch, device, log];
+        let mut shares = self.waited.iter().chain(&others);
+        shares.all(|share| (0.0..=SHARE_MAX).contains(share)) && (0.0..1e9).contains(&self.inserted)
     }
 
     /// Rows that a transaction inserts.
@@ -226,15 +173,16 @@ impl Waits {
 
     /// Of a transaction that takes so long.
     pub(crate) fn times(&self, total_us: f64) -> WaitTimes {
+        let [rows_us, processor_us, latch_us, page_us, log_us, write_us] =
+            self.waited.map(|share| share * total_us);
         WaitTimes {
-            rows_us: self.rows,
-            processor_us: self.processor,
-            latch_us: self.latch,
-            page_us: self.page,
-            log_us: self.log,
-            write_us: self.write,
+            rows_us,
+            processor_us,
+            latch_us,
+            page_us,
+            log_us,
+            write_us,
         }
-        .times(total_us)
     }
 
     /// The resource that sets the pace: one that works nearly all of the time, or else what
@@ -299,8 +247,6 @@ pub(crate) struct WaitTally {
     background_ns: u64,
     latched_ns: u64,
     cpu_ns: u64,
-    read_ns: u64,
-    checkpoint_ns: u64,
     log_ns: u64,
     transactions: u64,
     inserted: u64,
@@ -328,8 +274,6 @@ impl WaitTally {
         self.background_ns += done.asked(Purpose::Background).waited_ns;
         self.latched_ns += done.latched_ns;
         self.cpu_ns += done.cpu_ns;
-        self.read_ns += done.asked(Purpose::Read).waited_ns;
-        self.checkpoint_ns += done.asked(Purpose::Checkpoint).waited_ns;
         self.transactions += 1;
         self.inserted += done.inserted;
         let log = [Purpose::LogWrite, Purpose::LogSync];
@@ -355,14 +299,14 @@ impl WaitTally {
         let most = self.rows_ns.iter().max_by_key(|(_, ns)| **ns);
         let table = most.and_then(|(table, _)| workload.tables().get(table.as_ref()?.0));
         Waits {
-            rows: waited(Wait::Rows),
-            processor: waited(Wait::Processor),
-            latch: waited(Wait::Latch),
-            page: waited(Wait::Page),
-            log: waited(Wait::Log),
-            write: clients(self.background_ns as f64),
-            own: [self.cpu_ns, self.read_ns, self.log_ns + self.checkpoint_ns]
-                .map(|ns| clients(ns as f64)),
+            waited: [
+                waited(Wait::Rows),
+                waited(Wait::Processor),
+                waited(Wait::Latch),
+                waited(Wait::Page),
+                waited(Wait::Log),
+                clients(self.background_ns as f64),
+            ],
             latched: of(self.cpu_ns as f64)(self.latched_ns as f64),
             busy: Busy {
                 processors: busy(self.cpu_ns as f64 / f64::from(processors.max(1))),
@@ -382,9 +326,7 @@ mod tests {
 
     fn waits() -> Waits {
         Waits {
-            processor: 0.3,
-            rows: 0.1,
-            own: [0.2, 0.35, 0.05],
+            waited: [0.1, 0.3, 0.0, 0.0, 0.0, 0.0],
             busy: Busy {
                 processors: 0.97,
                 device: 1.0,
@@ -415,32 +357,14 @@ mod tests {
         assert!(processors.is_saturated && (processors.share - 0.5).abs() < 1e-9);
         // A device that is never idle may do more.
         waits.busy.processors = 0.6;
-        (waits.processor, waits.rows) = (0.1, 0.3);
+        waits.waited = [0.3, 0.1, 0.0, 0.0, 0.0, 0.0];
         let reads = bound(&waits);
         assert_eq!((reads.resource, reads.busy), (Resource::Reads, Some(1.0)));
         assert!(!reads.is_saturated);
-        waits.rows = 0.6;
+        waits.waited[0] = 0.6;
         let rows = bound(&waits);
         assert_eq!((rows.resource, rows.busy), (Resource::Rows, None));
         assert_eq!(rows.table.as_deref(), Some("warehouse"));
-    }
-
-    #[test]
-    fn a_time_follows_no_more_than_its_parts_and_what_waits_for_others() {
-        let noisy = Sensitivity {
-            processor: 0.9,
-            reads: 1.6,
-            writes: 0.01,
-        };
-        let limited = waits().limit(noisy);
-        let all = 0.6 + 0.75 + 0.01;
-        assert!((limited.processor - 0.6 / all).abs() < 1e-9);
-        assert!((limited.reads - 0.75 / all).abs() < 1e-9);
-        assert!((limited.writes - 0.01 / all).abs() < 1e-9);
-        let nothing = Sensitivity::default();
-        let own = waits().limit(nothing);
-        assert!((own.processor - 0.2 / 0.6).abs() < 1e-9 && own.writes > 0.0);
-        assert_eq!(Waits::default().limit(nothing), nothing);
     }
 
     #[test]
@@ -455,7 +379,7 @@ mod tests {
             assert_eq!(Waits::read(&store, 3).unwrap(), None);
         }
         let negative = Waits {
-            page: -0.1,
+            waited: [-0.1; 6],
             ..waits()
         };
         negative.put(&mut store, 3).unwrap();

@@ -67,8 +67,6 @@ pub struct MixCost {
     /// How many times the mean each kind takes, in the order of the workload's; those that the
     /// mix leaves out have 1.
     pub weights: Vec<f64>,
-    /// Of the mean, from one run to the next: the standard deviation of its logarithm.
-    pub deviation: f64,
 }
 
 /// Kinds of transactions of which nobody knows what they take of processors.
@@ -81,7 +79,7 @@ pub struct MixCost {
 pub struct UnknownCost(pub Vec<&'static str>);
 
 /// A transaction's mean share of what was measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransactionCost {
     /// Time beyond its waits, in nanoseconds.
     pub other_ns: f64,
@@ -202,7 +200,6 @@ impl KindCost {
                 read_bytes: 0.0,
             },
             weights: weights.collect(),
-            deviation: mean(|cost| cost.us * cost.deviation) / us,
         })
     }
 }

@@ -58,8 +58,8 @@ pub(crate) trait Engine: Send {
     /// Pages that transactions have missed and that were not read yet.
     fn arriving(&mut self) -> &mut Arriving;
 
-    /// Whether the pages that it writes go to the page cache: a slice of transactions ends
-    /// when that is written, as in measurements.
+    /// Whether the pages that it writes go to the page cache: a run of transactions that comes
+    /// to its end does so when that is written, as a slice of a measurement.
     fn is_cached(&self) -> bool {
         false
     }

@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::{error::PredictError, io::Purpose, system::System};
+use crate::{
+    error::PredictError,
+    io::Purpose,
+    system::{Done, System},
+    waits::Wait,
+};
 
 /// How far the time of transactions follows what processors take, reads, and what is
 /// written: the change of its logarithm over that of the other's. 0 is not at all, 1 as
-/// much. Together about 1, more or less where transactions wait for each other.
+/// much; together 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sensitivity {
     /// What processors take for a transaction.
@@ -39,6 +44,51 @@ struct Taken {
     transactions: f64,
     checkpoints: f64,
     checkpoint_ns: f64,
+    spent: Spent,
+}
+
+/// What the time of transactions went into, in nanoseconds.
+#[derive(Clone, Default)]
+struct Spent {
+    cpu_ns: f64,
+    /// Reads, and what they wrote and flushed.
+    asked_ns: [f64; 2],
+    /// Waiting for others.
+    waited_ns: f64,
+}
+
+/// What reruns say together has to come to this, of 1. Chosen.
+const TOLD_MIN: f64 = 0.5;
+
+impl Spent {
+    fn see(&mut self, done: &Done) {
+        self.cpu_ns += done.cpu_ns as f64;
+        for purpose in Purpose::ALL {
+            let part = usize::from(purpose != Purpose::Read);
+            self.asked_ns[part] += done.asked(purpose).waited_ns as f64;
+        }
+        self.waited_ns += Wait::ALL
+            .map(|wait| done.waited.ns(wait) as f64)
+            .iter()
+            .sum::<f64>();
+    }
+
+    /// How far time follows the processor, reads and writes, without what reruns scatter: each
+    /// by no more than its share and all that waits for others, who may wait for the same; and
+    /// together by 1, since where everything takes twice as long, transactions do.
+    fn limit(&self, follows: [f64; 3]) -> [f64; 3] {
+        let own_ns = [self.cpu_ns, self.asked_ns[0], self.asked_ns[1]];
+        let all_ns = own_ns.iter().sum::<f64>() + self.waited_ns;
+        let limited: [f64; 3] =
+            std::array::from_fn(|of| follows[of].min((own_ns[of] + self.waited_ns) / all_ns));
+        // Where reruns say of nothing that time follows it, they are all scatter.
+        let told = match limited.iter().sum::<f64>() < TOLD_MIN {
+            true => own_ns,
+            false => limited,
+        };
+        let all: f64 = told.iter().sum();
+        told.map(|of| if all > 0.0 { of / all } else { 0.0 })
+    }
 }
 
 impl Sensitivity {
@@ -67,16 +117,10 @@ impl System {
 
     /// The time of one client is a sum, and follows each part by that part's share of it.
     fn shares(&mut self, slice: u64) -> Result<Sensitivity, PredictError> {
-        let (mut cpu_ns, mut waited_ns, mut elapsed_ns) = (0.0, [0.0; 2], 0.0);
+        let (mut spent, mut elapsed_ns) = (Spent::default(), 0.0);
         let before_ns = self.occupied_ns();
         for _ in 0..Sensitivity::transactions(slice) / slice {
-            elapsed_ns += self.run(slice, &mut |done| {
-                cpu_ns += done.cpu_ns as f64;
-                for purpose in Purpose::ALL {
-                    let part = usize::from(purpose != Purpose::Read);
-                    waited_ns[part] += done.asked(purpose).waited_ns as f64;
-                }
-            })? as f64;
+            elapsed_ns += self.run(slice, &mut |done| spent.see(done))? as f64;
         }
         let occupied_ns = self.occupied_since(before_ns);
         let share = |ns: f64| {
@@ -86,8 +130,8 @@ impl System {
                 0.0
             }
         };
-        let processor = share(cpu_ns);
-        let [reads, writes] = parts(1.0 - processor, waited_ns.map(share), occupied_ns);
+        let processor = share(spent.cpu_ns);
+        let [reads, writes] = parts(1.0 - processor, spent.asked_ns.map(share), occupied_ns);
         Ok(Sensitivity {
             processor,
             reads,
@@ -134,8 +178,10 @@ impl System {
         let [usual, processor, others @ ..] = &taken;
         let [reads, writes, storage] = others.each_ref().map(|taken| taken.follows(usual));
         let [reads, writes] = parts(storage, [reads, writes], occupied_ns);
+        let [processor, reads, writes] =
+            usual.spent.limit([processor.follows(usual), reads, writes]);
         Ok(Sensitivity {
-            processor: processor.follows(usual),
+            processor,
             reads,
             writes,
         })
@@ -153,6 +199,7 @@ impl System {
                 *count += 1.0;
                 *ns += (done.elapsed_ns - checkpoint_ns) as f64;
                 at_work_ns += done.elapsed_ns as f64;
+                taken.spent.see(done);
                 taken.transactions += 1.0;
                 taken.checkpoints += f64::from(checkpoint.requests > 0);
                 taken.checkpoint_ns += checkpoint_ns as f64;
@@ -232,6 +279,30 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_follows_no_more_than_its_parts_and_what_waits_for_others() {
+        let spent = Spent {
+            cpu_ns: 20.0,
+            asked_ns: [35.0, 5.0],
+            waited_ns: 40.0,
+        };
+        let near = |found: [f64; 3], expected: [f64; 3]| {
+            let off = [0, 1, 2].map(|of| (found[of] - expected[of]).abs());
+            assert!(off.iter().all(|off| *off < 1e-12), "{found:?}");
+        };
+        // 0.6 and 0.75 at most.
+        let all = 0.6 + 0.75 + 0.01;
+        near(
+            spent.limit([0.9, 1.6, 0.01]),
+            [0.6, 0.75, 0.01].map(|of| of / all),
+        );
+        near(
+            spent.limit([0.0, 0.1, 0.0]),
+            [20.0, 35.0, 5.0].map(|of| of / 60.0),
+        );
+        near(Spent::default().limit([0.0; 3]), [0.0; 3]);
+    }
 
     #[test]
     fn storage_is_shared_as_it_is_occupied_by_hand() {

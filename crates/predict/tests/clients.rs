@@ -300,6 +300,32 @@ fn sqlite_has_one_writer_at_a_time_and_many_readers() {
     assert!(misses > 2 * count, "{misses} {count}");
 }
 
+/// Slices of twenty transactions by eight clients: without waiting for the last of each, two
+/// processors are busy all the time, and Little's law holds of all slices together.
+#[test]
+fn clients_go_on_from_one_slice_to_the_next() {
+    let mut system = system(&simple_update(), 8, 1e6, 1);
+    let (mut elapsed_ns, mut responses_ns, mut count) = (0, 0, 0);
+    for _ in 0..100 {
+        let each = &mut |done: &Done| {
+            responses_ns += done.elapsed_ns;
+            count += 1;
+        };
+        elapsed_ns += system.go_on_for(20, each).unwrap();
+    }
+    assert_eq!(count, 2000);
+    let a_second = f64::from(count) / (elapsed_ns as f64 / 1e9);
+    assert!((a_second / 2000.0 - 1.0).abs() < 0.002, "{a_second}");
+    let under_way = responses_ns as f64 / elapsed_ns as f64;
+    assert!((under_way / 8.0 - 1.0).abs() < 0.01, "{under_way}");
+    // Those that had begun end, and others begin anew.
+    system.settle().unwrap();
+    let mut after = 0;
+    system.run(40, &mut |_| after += 1).unwrap();
+    assert_eq!(after, 40);
+    system.settle().unwrap();
+}
+
 #[test]
 fn one_seed_gives_one_result() {
     let both = [(), ()].map(|()| run(&simple_update(), 8, 1e5, 50_000));

@@ -151,9 +151,6 @@ const STEP: u64 = 500;
 /// by chance while one transaction of a hundred still reads. Chosen.
 const QUIET_STEPS: u32 = 20;
 
-/// What is left free beside the data: logs, and what transactions add.
-const ROOM: ByteCount = ByteCount::mib(2048);
-
 /// Transactions between two looks at whether somebody wants to stop. Chosen.
 const LOOK: u64 = 256;
 
@@ -190,7 +187,7 @@ pub(crate) fn figures(
         let pages = setup.model.sizes(workload, cell.page_size);
         let pages: u64 = pages.iter().map(|object| object.pages).sum();
         let data = ByteCount::new(pages * u64::from(cell.page_size.get()) / 10 * 12);
-        let entry = entry.holding(data.saturating_add(ROOM));
+        let entry = entry.holding(data);
         Ok((setup, entry.open(SEED.derive("device", 0))))
     };
     let (setup, device) = open(first)?;

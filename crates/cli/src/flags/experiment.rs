@@ -150,7 +150,7 @@ pub(crate) struct CellFlags {
     ))),
     mut_arg("warm_up", |flag| flag.help(
         "Transactions of the warm-up [default: until the cache was full for as long as filling \
-         took, or hardly misses]"
+         took, or hardly misses, and misses fall no more]"
     )),
 )]
 pub(crate) struct PredictFlags {

@@ -125,6 +125,9 @@ const MODELS: &[&str] = &[
     "[station]",
 ];
 
+/// What is left free beside data: logs, and what transactions add. Chosen.
+const ROOM: ByteCount = ByteCount::mib(2048);
+
 /// The device of this name.
 ///
 /// # Errors
@@ -289,12 +292,13 @@ impl Entry {
         }
     }
 
-    /// The same with room for at least so many bytes, if it is made of flash drives that
+    /// The same with room for so much data and [`ROOM`], if it is made of flash drives that
     /// are nested in it: these are doubled in capacity as often as that takes. Of some arrays
     /// the entry has a fraction of what drives hold; rates depend on the share of spare flash,
     /// which stays.
     #[must_use]
-    pub fn holding(mut self, needed: ByteCount) -> Self {
+    pub fn holding(mut self, data: ByteCount) -> Self {
+        let needed = data.saturating_add(ROOM);
         let capacity = self.open(Seed::new(0)).geometry().capacity.get().max(1);
         let times = needed.get().div_ceil(capacity).next_power_of_two();
         if let Some(raid) = &mut self.raid

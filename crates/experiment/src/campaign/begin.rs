@@ -171,7 +171,7 @@ fn keep_warm_up(
 ) -> Result<(), StoreError> {
     let own = match (settings.slices.warm_up, source) {
         (Some(transactions), _) => format!("{transactions} transactions"),
-        (None, Source::Predicted) => "until the cache was full for as long as filling took, or hardly misses".into(),
+        (None, Source::Predicted) => "until the cache was full for as long as filling took, or hardly misses, and misses fall no more".into(),
         (None, Source::Measured) => {
             "until cache misses are level, or twice as long as the cache took to fill; a quarter of the budget at most".into()
         }

@@ -323,7 +323,7 @@ impl<'a> PredictedSeat<'a> {
         self.system.settle()?;
         let follows = self.system.sensitivity(self.slice)?;
         Ok(Modeled {
-            inputs: self.known.inputs(&waits.limit(follows)),
+            inputs: self.known.inputs(&follows),
             waits,
         })
     }

@@ -69,7 +69,8 @@ impl Cpu {
     }
 
     /// Of costs that `octavo bench --cpu-catalog` measured, kept in a file that is called
-    /// `from`.
+    /// `from`. A request of storage takes what it takes on the catalog's machine, which is most of
+    /// the cost of small transactions: it is known no better than the catalog's.
     ///
     /// # Errors
     /// [`UnknownCost`] of kinds of transactions that are not there.
@@ -89,7 +90,6 @@ impl Cpu {
         );
         Ok(Self {
             weights: known.weights,
-            is_measured: true,
             ..Self::from_cost(known.cost, 1.0, REQUEST_NS, source)
         })
     }

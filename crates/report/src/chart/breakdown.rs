@@ -34,9 +34,6 @@ const PARTS: [TimePart; 7] = [
     ("waiting", "other", |of| Some(of.other_us)),
 ];
 
-/// The place of waits for others, which models alone know.
-const WAITS: usize = 5;
-
 /// Half of a bar's height, in rows.
 const HALF: f64 = 0.34;
 
@@ -52,10 +49,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         let mut from = 0.0;
         for (number, (class, name, part)) in PARTS.into_iter().enumerate() {
             let Some(part) = part(&spent) else {
-                // Waits for others are in the rest of all that is measured, which needs no word.
-                if number != WAITS {
-                    untimed.insert(number);
-                }
+                untimed.insert(number);
                 continue;
             };
             timed.insert(number);
@@ -83,7 +77,9 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
     }
     let of = |numbers: BTreeSet<usize>| numbers.into_iter().map(|number| PARTS[number]);
     let legend = of(timed).map(|(class, name, _)| (LegendKey::Area(class), name.to_owned()));
-    let untimed = list(of(untimed).map(|(_, name, _)| name), "and");
+    // Models alone know waits for others; in all that is measured these are in the rest.
+    let untimed = of(untimed).filter(|(class, ..)| *class != "others");
+    let untimed = list(untimed.map(|(_, name, _)| name), "and");
     let plot = Plot {
         title: "Where the time goes, per transaction".into(),
         caption: match untimed.as_str() {

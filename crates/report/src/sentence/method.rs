@@ -103,8 +103,8 @@ fn beginning(findings: &Findings) -> &'static str {
         }
         Source::Predicted => {
             "A cell begins with the rows as they were loaded, and a warm-up until its cache \
-             was full for as long as filling took, or hardly misses, unless --warm-up says how \
-             long. Where that takes more than 100 million page references, there is no answer."
+             was full for as long as filling took, or hardly misses, and misses fall no more, \
+             unless --warm-up says how long. Where that takes more than 100 million page references, there is no answer."
         }
     }
 }

@@ -229,6 +229,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             slowness,
             machine,
             warm_up_max: None,
+            ends_slices: flags.slices.transactions.is_some(),
         }),
         budget: None,
         passes: Some(flags.passes),

@@ -146,7 +146,8 @@ pub(crate) struct CellFlags {
         flag.help("Database").value_parser(predicted_name())
     }),
     mut_arg("transactions", |flag| flag.help(format!(
-        "Transactions that each page size executes in a pass [default: {PREDICTED_SLICE}]"
+        "Transactions that each page size executes in a pass, at whose end clients wait for each \
+         other [default: {PREDICTED_SLICE}, without waiting]"
     ))),
     mut_arg("warm_up", |flag| flag.help(
         "Transactions of the warm-up [default: until the cache was full for as long as filling \

@@ -154,6 +154,7 @@ impl MeasuredHere {
             machine: None,
             // A budget's rest has no time for more.
             warm_up_max: Some(WARM_UP_MAX),
+            ends_slices: false,
         };
         let mut plan = settings.plan.clone();
         plan.memories = vec![self.memory];

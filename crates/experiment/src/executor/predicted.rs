@@ -178,6 +178,7 @@ impl Executor for PredictedExecutor<'_> {
             let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
             let seat = PredictedSeat {
                 known: self.prediction.known(cell),
+                ends_slices: self.prediction.ends_slices,
                 clients: setup.clients,
                 processors: setup.processors,
                 draw: self.prediction.device.draw(),
@@ -208,6 +209,7 @@ struct PredictedSeat<'a> {
     /// Transactions of the latest slice.
     slice: u64,
     known: InputAccuracy,
+    ends_slices: bool,
     clients: u32,
     processors: u32,
     /// What its transactions have waited for since the warm-up, and how long the device had
@@ -254,6 +256,7 @@ impl<'a> PredictedSeat<'a> {
             warm_up: Total::new(workload),
             slice: 0,
             known: InputAccuracy::default(),
+            ends_slices: false,
             clients: 1,
             processors: 1,
             tally: WaitTally::default(),
@@ -271,7 +274,7 @@ impl<'a> PredictedSeat<'a> {
         let mut counted = 0;
         let mut referred = Referred::default();
         let tally = &mut self.tally;
-        let elapsed_ns = self.system.go_on_for(transactions, &mut |done| {
+        let mut see = |done: &Done| {
             tally.see(done);
             slice.cpu += Duration::from_nanos(done.cpu_ns);
             slice.counts.changed_bytes += done.changed_bytes;
@@ -280,7 +283,11 @@ impl<'a> PredictedSeat<'a> {
             let elapsed = Duration::from_nanos(done.elapsed_ns);
             slice.counts.count(done.kind, done.outcome, elapsed);
             counted += u64::from(done.is_counted(kinds));
-        })?;
+        };
+        let elapsed_ns = match self.ends_slices {
+            true => self.system.run(transactions, &mut see),
+            false => self.system.go_on_for(transactions, &mut see),
+        }?;
         slice.elapsed = Duration::from_nanos(elapsed_ns);
         if self.is_warming {
             self.warmth.see(transactions, &referred);

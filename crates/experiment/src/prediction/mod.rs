@@ -52,6 +52,10 @@ pub struct Prediction {
     /// Transactions of a warm-up at most, where none are asked for; `None` for as many as a
     /// model is worth ([`octavo_predict::Warmth`]).
     pub warm_up_max: Option<u64>,
+    /// Whether clients wait for the last of them at the end of a slice, as they do where slices
+    /// of this length are measured. Else they go on, as in slices of a second or more, which
+    /// wait for so little that it counts for nothing.
+    pub ends_slices: bool,
 }
 
 /// Storage that is asked in virtual time.

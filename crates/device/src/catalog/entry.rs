@@ -292,7 +292,7 @@ impl Entry {
         }
     }
 
-    /// The same with room for so much data and [`ROOM`], if it is made of flash drives that
+    /// The same with room for so much data and a log, if it is made of flash drives that
     /// are nested in it: these are doubled in capacity as often as that takes. Of some arrays
     /// the entry has a fraction of what drives hold; rates depend on the share of spare flash,
     /// which stays.

@@ -1,7 +1,7 @@
 //! What each kind of transaction takes of processors: short runs of one kind after the other,
 //! with all data in memory and on a file system in memory, so that nothing waits for storage.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use jiff::Timestamp;
 use octavo_database::Database;
@@ -138,6 +138,8 @@ fn family_costs(
         last = Some(benched.result);
     }
     drop(loaded);
+    // The next family's rows take its place in memory.
+    fs::remove_dir_all(&directory).map_err(|error| refused(&error))?;
     let result = last.ok_or_else(|| refused(&"the family has no kinds of transactions"))?;
     let costs = kinds.iter().zip(seen).filter(|(_, seen)| !seen.is_empty());
     let costs = costs.map(|(kind, seen)| {

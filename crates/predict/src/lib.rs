@@ -16,6 +16,7 @@ mod in_place;
 mod innodb;
 mod io;
 mod latch;
+mod leaf_rows;
 mod locks;
 #[cfg(any(test, feature = "made-up"))]
 pub mod made_up;

@@ -10,7 +10,10 @@ use octavo_buffer::Page;
 use octavo_units::mix;
 use octavo_workload::touch::Place;
 
-use crate::pages::{Pages, Steps, after};
+use crate::{
+    leaf_rows::{LeafRows, Sizes, whole},
+    pages::{Pages, Steps, after},
+};
 
 /// What decides how rows lie in a tree. All sizes are bytes.
 #[derive(Clone, Debug)]
@@ -59,13 +62,6 @@ pub(crate) enum Growth {
         /// 0 for never.
         merge_below: f64,
     },
-}
-
-/// What the row or the page with a number has of something, in whole units: `mean` on
-/// average.
-fn whole(number: u64, mean: f64) -> u32 {
-    let before = |number: u64| (number as f64 * mean) as u64;
-    (before(number + 1) - before(number)) as u32
 }
 
 impl Shape {
@@ -131,7 +127,7 @@ struct Leaf {
     /// The place behind the last that it may have; `None` for the last leaf.
     end: Option<Place>,
     used: u32,
-    rows: Vec<(Place, u32)>,
+    rows: LeafRows,
     /// The row that came last.
     newest: Option<Place>,
 }
@@ -308,9 +304,8 @@ impl Tree {
         let mut found = self.find(place);
         loop {
             if let Some(leaf) = self.changed.get(&found.begin) {
-                let index = leaf.rows.partition_point(|(other, _)| *other <= place);
-                if let Some((next, _)) = leaf.rows.get(index) {
-                    return *next;
+                if let Some(next) = leaf.rows.next(place) {
+                    return next;
                 }
             } else {
                 let last = found.end.map_or(self.shape.rows, |end| end.initial);
@@ -367,8 +362,7 @@ impl Tree {
         for &place in changed.iter().filter(|_| grows > 0) {
             let begin = self.keep(place);
             let leaf = self.changed.get_mut(&begin).expect("it was kept");
-            if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
-                leaf.rows[row].1 += grows;
+            if leaf.rows.grow(place, grows) {
                 leaf.used += grows;
                 match self.shape.growth {
                     Growth::Share { .. } => self.balance(begin, leaf_is_full, pages, steps),
@@ -416,10 +410,14 @@ impl Tree {
             self.later_overflow.insert(place, first);
         }
         let begin = self.keep(place);
+        let sizes = Sizes {
+            number: place.later,
+            mean: self.shape.row,
+        };
         let row = whole(place.later, self.shape.row);
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
-        let index = leaf.rows.partition_point(|(other, _)| *other < place);
-        let is_last = index == leaf.rows.len() && leaf.end.is_none();
+        let before = leaf.rows.before(place);
+        let is_last = leaf.end.is_none() && leaf.rows.last() == before;
         let appends = self.shape.growth == Growth::Share { appends: true };
         if is_last && appends && leaf.used + row > self.shape.leaf {
             // `balance_quick`: the row alone in a new leaf.
@@ -430,7 +428,7 @@ impl Tree {
                 parent,
                 end: None,
                 used: row,
-                rows: vec![(place, row)],
+                rows: LeafRows::new(place, 1, sizes),
                 newest: None,
             };
             steps.fill(new.page);
@@ -440,8 +438,8 @@ impl Tree {
             return;
         }
         steps.change_held(leaf.page);
-        let is_sequel = index > 0 && leaf.newest == Some(leaf.rows[index - 1].0);
-        leaf.rows.insert(index, (place, row));
+        let is_sequel = before.is_some() && leaf.newest == before;
+        leaf.rows.insert(place, sizes);
         leaf.used += row;
         leaf.newest = Some(place);
         match self.shape.growth {
@@ -453,7 +451,7 @@ impl Tree {
             } => {
                 let cut = match (is_last, is_sequel && splits_behind_sequel) {
                     (true, _) => Cut::Fill(last_fill),
-                    (false, true) => Cut::At(index + 1),
+                    (false, true) => Cut::Behind(place),
                     (false, false) => Cut::Fill(0.5),
                 };
                 self.split(begin, cut, pages, steps);
@@ -471,24 +469,24 @@ impl Tree {
             // The leaf is fuller than it may be: half of what it has.
             Cut::Fill(share) if share <= 0.5 => f64::from(leaf.used) * share,
             Cut::Fill(share) => f64::from(self.shape.leaf) * share,
-            Cut::At(_) => f64::from(self.shape.leaf),
+            Cut::Behind(_) => f64::from(self.shape.leaf),
         };
-        let fitting = |rows: &[(Place, u32)]| {
-            let mut used = 0;
-            rows.iter()
-                .take_while(|(_, bytes)| {
-                    used += bytes;
-                    f64::from(used) <= room
-                })
-                .count()
-        };
+        let mut fitting = 0;
+        let fitted = leaf.rows.iter().take_while(|(_, bytes)| {
+            fitting += bytes;
+            f64::from(fitting) <= room
+        });
+        let (fitted, all) = (fitted.count(), leaf.rows.len());
         let count = match cut {
-            Cut::At(index) if index < leaf.rows.len() => index.min(fitting(&leaf.rows)),
-            _ => fitting(&leaf.rows),
+            Cut::Behind(place) if leaf.rows.last() != Some(place) => {
+                leaf.rows.count_through(place).min(fitted)
+            }
+            _ => fitted,
         };
-        let own = leaf.rows.split_off(count.clamp(1, leaf.rows.len() - 1));
-        let used: u32 = own.iter().map(|(_, bytes)| bytes).sum();
-        let (first, parent, end) = (own[0].0, leaf.parent, leaf.end);
+        let own = leaf.rows.split_off(count.clamp(1, all - 1));
+        let used = own.bytes();
+        let first = own.first().unwrap_or(begin);
+        let (parent, end) = (leaf.parent, leaf.end);
         leaf.used -= used;
         leaf.end = Some(first);
         // What comes next is behind the row that came last, wherever that is now.
@@ -532,7 +530,7 @@ impl Tree {
         let right = self.changed.remove(&pair[1]).expect("neighbors are kept");
         let left = self.changed.get_mut(&pair[0]).expect("neighbors are kept");
         left.used += right.used;
-        left.rows.extend(right.rows);
+        left.rows.append(right.rows);
         left.end = right.end;
         left.newest = None;
         steps.change(left.page);
@@ -558,7 +556,7 @@ impl Tree {
     pub(crate) fn before_first(&self, place: Place) -> Option<Page> {
         let found = self.find(place);
         let first = match self.changed.get(&found.begin) {
-            Some(leaf) => leaf.rows.first().map(|(first, _)| *first),
+            Some(leaf) => leaf.rows.first(),
             None => Some(found.begin),
         };
         let before = place_before(found.begin)?;
@@ -570,7 +568,7 @@ impl Tree {
         let found = self.find(place);
         let end = found.end?;
         let is_last = match self.changed.get(&found.begin) {
-            Some(leaf) => leaf.rows.last().is_some_and(|(last, _)| *last == place),
+            Some(leaf) => leaf.rows.last() == Some(place),
             None => place.initial + 1 == end.initial,
         };
         is_last.then(|| self.find(end).page)
@@ -600,8 +598,8 @@ impl Tree {
         steps.change(found.page);
         let begin = self.keep(place);
         let leaf = self.changed.get_mut(&begin).expect("it was kept");
-        if let Ok(row) = leaf.rows.binary_search_by_key(&place, |(place, _)| *place) {
-            leaf.used -= leaf.rows.remove(row).1;
+        if let Some(bytes) = leaf.rows.remove(place) {
+            leaf.used -= bytes;
             match self.shape.growth {
                 Growth::Share { .. } => self.balance(begin, leaf_is_nearly_empty, pages, steps),
                 Growth::Split { merge_below, .. } => self.merge(begin, merge_below, pages, steps),
@@ -628,14 +626,14 @@ impl Tree {
             } else {
                 mean.min(shape.row)
             };
-            let rows: Vec<(Place, u32)> = (begin.initial..last)
-                .map(|row| (Place::initial(row), whole(row - begin.initial, mean)))
-                .collect();
+            let sizes = Sizes { number: 0, mean };
+            let count = last.saturating_sub(begin.initial);
+            let rows = LeafRows::new(Place::initial(begin.initial), count, sizes);
             Leaf {
                 page,
                 parent,
                 end,
-                used: rows.iter().map(|(_, bytes)| bytes).sum(),
+                used: rows.bytes(),
                 rows,
                 newest: None,
             }
@@ -678,14 +676,15 @@ impl Tree {
         let (parent, end) = (old[0].parent, old[old.len() - 1].end);
         let mut free: Vec<Page> = old.iter().map(|leaf| leaf.page).collect();
         free.reverse();
-        let rows: Vec<(Place, u32)> = old.into_iter().flat_map(|leaf| leaf.rows).collect();
-        let counts = share(&rows, self.shape.leaf);
+        let mut rest = LeafRows::default();
+        old.into_iter().for_each(|leaf| rest.append(leaf.rows));
+        let counts = share(&rest, self.shape.leaf);
         let mut begin = group[0];
-        let mut rows = rows.into_iter().peekable();
         for (index, count) in counts.iter().enumerate() {
-            let own: Vec<(Place, u32)> = rows.by_ref().take(*count).collect();
+            let behind = rest.split_off(*count);
+            let own = std::mem::replace(&mut rest, behind);
             let is_last = index + 1 == counts.len();
-            let next = rows.peek().map(|(place, _)| *place);
+            let next = rest.first();
             let page = match free.pop() {
                 Some(page) => {
                     steps.change(page);
@@ -701,7 +700,7 @@ impl Tree {
                 page,
                 parent,
                 end: if is_last { end } else { next },
-                used: own.iter().map(|(_, bytes)| bytes).sum(),
+                used: own.bytes(),
                 rows: own,
                 newest: None,
             };
@@ -772,8 +771,8 @@ fn place_before(of: Place) -> Option<Place> {
 enum Cut {
     /// Where the left one is so full.
     Fill(f64),
-    /// Before the row with this index, or where the left one is full.
-    At(usize),
+    /// Behind this row, or where the left one is full.
+    Behind(Place),
 }
 
 /// What calls for a balance after a row was added, or grew.
@@ -789,10 +788,11 @@ fn leaf_is_nearly_empty(leaf: &Leaf, shape: &Shape) -> bool {
 
 /// How many rows each of the fewest leaves gets: packed from the left, and then, from
 /// the right, shared between each two until the right one is not the emptier.
-fn share(rows: &[(Place, u32)], leaf: u32) -> Vec<usize> {
+fn share(rows: &LeafRows, leaf: u32) -> Vec<usize> {
+    let rows: Vec<u32> = rows.iter().map(|(_, bytes)| bytes).collect();
     let mut counts: Vec<usize> = vec![0];
     let mut used: Vec<u32> = vec![0];
-    for (_, bytes) in rows {
+    for bytes in &rows {
         let last = used.len() - 1;
         if used[last] + bytes > leaf && counts[last] > 0 {
             counts.push(1);
@@ -806,7 +806,7 @@ fn share(rows: &[(Place, u32)], leaf: u32) -> Vec<usize> {
     for right in (1..counts.len()).rev() {
         end -= counts[right];
         while counts[right - 1] > 1 {
-            let bytes = rows[end - 1].1;
+            let bytes = rows[end - 1];
             if used[right] + bytes > used[right - 1] - bytes {
                 break;
             }
@@ -1023,16 +1023,18 @@ mod tests {
     /// Rows of a tree in order, and that no leaf is too full.
     fn rows_of(tree: &Tree, count: usize) -> Vec<Place> {
         for (begin, leaf) in &tree.changed {
-            let used: u32 = leaf.rows.iter().map(|(_, bytes)| bytes).sum();
-            assert_eq!(used, leaf.used, "{begin:?}");
-            assert!(used <= tree.shape.leaf || leaf.rows.len() == 1, "{begin:?}");
+            assert_eq!(leaf.rows.bytes(), leaf.used, "{begin:?}");
+            assert!(
+                leaf.used <= tree.shape.leaf || leaf.rows.len() == 1,
+                "{begin:?}"
+            );
             let is_inside =
                 |place: &Place| place >= begin && leaf.end.is_none_or(|end| *place < end);
             assert!(
-                leaf.rows.iter().all(|(place, _)| is_inside(place)),
+                leaf.rows.iter().all(|(place, _)| is_inside(&place)),
                 "{begin:?}"
             );
-            assert!(leaf.rows.is_sorted(), "{begin:?}");
+            assert!(leaf.rows.iter().is_sorted(), "{begin:?}");
         }
         tree.read(Place::initial(0), count as u32, &mut Steps::default())
     }

@@ -230,6 +230,8 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             machine,
             warm_up_max: None,
             ends_slices: flags.slices.transactions.is_some(),
+            // So many transactions are of all rows.
+            is_whole: flags.whole || flags.slices.warm_up.is_some(),
         }),
         budget: None,
         passes: Some(flags.passes),

@@ -246,6 +246,7 @@ mod tests {
             help: "Adds one to a counter",
         }],
         takes_distribution: false,
+        is_divisible: false,
         trial: Trial {
             data: &[],
             mix: None,

@@ -51,6 +51,11 @@ pub enum Caveat {
         /// Rows a transaction, at most of all cells.
         rows: f64,
     },
+    /// A part of rows, buffer and log was predicted in place of all.
+    InSmall {
+        /// Which part, such as "1/8".
+        part: String,
+    },
     /// Cells that were to be predicted before they were measured were not.
     NotPredicted {
         /// Why the last of them was not.
@@ -247,6 +252,7 @@ impl Caveat {
             Self::Screened { .. }
             | Self::NoDeviceCounters
             | Self::Grows { .. }
+            | Self::InSmall { .. }
             | Self::NotPredicted { .. } => Severity::Note,
         }
     }

@@ -13,7 +13,7 @@ use std::{
 
 use octavo_database::{Database, DatabaseSpec, Derive, Registry, Running, Settings, Sqlite};
 use octavo_device::simulated::Constant;
-use octavo_predict::{CpuCost, Done, Model, Purpose, Setup, Slowness, System, model_of};
+use octavo_predict::{CpuCost, Done, Miniature, Model, Purpose, Setup, Slowness, System, model_of};
 use octavo_storage::location::Location;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Client, Connection, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
@@ -129,6 +129,7 @@ impl Trial<'_> {
             model: self.model.clone(),
             page_size,
             memory: self.database.buffer(self.memory).unwrap(),
+            miniature: Miniature::WHOLE,
             clients: 1,
             processors: 1,
             seed: INPUTS,
@@ -276,6 +277,7 @@ fn references(workload: &dyn Workload, page_size: PageSize, run: &Path) -> [[f64
 
     let setup = Setup {
         model: model_of("sqlite", &[], false).unwrap(),
+        miniature: Miniature::WHOLE,
         page_size,
         memory,
         clients: 1,

@@ -4,24 +4,37 @@ use std::collections::VecDeque;
 
 use octavo_device::Request;
 
+use crate::miniature::Miniature;
+
 /// Requests in flight at most: the rest waits in the host, as in the queue of a block
 /// device, so that what a transaction waits for is not behind all of them.
 const IN_FLIGHT: u32 = 16;
 
 /// Requests that wait in the host at most. From then on those who make more wait, as they
 /// do where the kernel has too many dirty pages or a server no free ones.
-const WAITING_MAX: usize = 1024;
+const WAITING_MAX: u64 = 1024;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Background {
     waiting: VecDeque<Request>,
+    /// … and so many of a miniature.
+    waiting_max: u64,
     in_flight: u32,
     /// Whether one of those in flight is a flush, before whose end nothing else begins.
     is_flushing: bool,
 }
 
 impl Background {
+    pub(crate) fn new(miniature: Miniature) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            waiting_max: miniature.share(WAITING_MAX),
+            in_flight: 0,
+            is_flushing: false,
+        }
+    }
+
     /// Takes one more.
     pub(crate) fn push(&mut self, request: Request) {
         self.waiting.push_back(request);
@@ -53,7 +66,7 @@ impl Background {
 
     /// Whether those who make more have to wait.
     pub(crate) fn is_behind(&self) -> bool {
-        self.waiting.len() > WAITING_MAX
+        self.waiting.len() as u64 > self.waiting_max
     }
 }
 
@@ -63,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_flush_waits_for_what_was_before_and_holds_back_what_follows() {
-        let mut background = Background::default();
+        let mut background = Background::new(Miniature::WHOLE);
         let write = |number: u64| Request::write(number * 4096, 4096);
         for request in [write(0), write(1), Request::FLUSH, write(2)] {
             background.push(request);
@@ -85,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_device_has_so_many_at_once() {
-        let mut background = Background::default();
+        let mut background = Background::new(Miniature::WHOLE);
         for number in 0..=u64::from(IN_FLIGHT) {
             background.push(Request::read(number * 512, 512));
         }

@@ -7,6 +7,7 @@ use octavo_workload::{Workload, touch::Touch};
 use crate::{
     arriving::Arriving,
     io::Io,
+    miniature::Miniature,
     pages::{ObjectPages, Pages},
     replacement::Replacement,
 };
@@ -18,17 +19,52 @@ pub(crate) trait Modeled: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// [`EngineError`] for memory that holds no pages, and for more pages than can be
     /// numbered.
-    fn open(
-        &self,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        clients: u32,
-        replacement: &Replacement,
-    ) -> Result<Box<dyn Engine>, EngineError>;
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError>;
+
+    /// Whether it can be had in small: all that it keeps by numbers of pages, bytes of its log
+    /// or its clock is divided.
+    fn is_divisible(&self) -> bool {
+        false
+    }
 
     /// How many pages each table and index has after loading.
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages>;
+}
+
+/// With what a modeled database is opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening<'a> {
+    /// The rows, a part of them in a miniature.
+    pub(crate) workload: &'a dyn Workload,
+    /// Bytes of a page.
+    pub(crate) page_size: PageSize,
+    /// Memory of the buffer, of the same part.
+    pub(crate) memory: ByteCount,
+    /// How many clients there will be.
+    pub(crate) clients: u32,
+    /// Which part of the whole this is.
+    pub(crate) miniature: Miniature,
+    /// The policy of its buffer.
+    pub(crate) replacement: &'a Replacement,
+}
+
+#[cfg(test)]
+impl<'a> Opening<'a> {
+    /// Of one client, with the database's own policy.
+    pub(crate) fn whole(
+        workload: &'a dyn Workload,
+        page_size: PageSize,
+        memory: ByteCount,
+    ) -> Self {
+        Self {
+            workload,
+            page_size,
+            memory,
+            clients: 1,
+            miniature: Miniature::WHOLE,
+            replacement: &Replacement::Own,
+        }
+    }
 }
 
 /// A database whose rows lie on pages, some of them in its buffer.

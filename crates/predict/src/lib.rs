@@ -20,6 +20,7 @@ mod leaf_rows;
 mod locks;
 #[cfg(any(test, feature = "made-up"))]
 pub mod made_up;
+mod miniature;
 mod model;
 mod occupied;
 mod paced;
@@ -47,6 +48,7 @@ pub use description::{
 pub use engine::{EngineError, Referred};
 pub use error::PredictError;
 pub use io::{Asked, Purpose};
+pub use miniature::Miniature;
 pub use model::{Model, OPTIMAL, REPLACEMENT, database_options};
 pub use pages::ObjectPages;
 pub use registry::{Registry, find_database, model_of};

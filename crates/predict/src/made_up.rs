@@ -15,10 +15,9 @@ use octavo_workload::{Workload, touch::Touch};
 use crate::{
     arriving::Arriving,
     description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing},
-    engine::{Engine, EngineError, Modeled, Referred},
+    engine::{Engine, EngineError, Modeled, Opening, Referred},
     io::{Io, Purpose},
     pages::ObjectPages,
-    replacement::Replacement,
 };
 
 /// The database, as it would be registered.
@@ -88,14 +87,13 @@ impl Pile {
 }
 
 impl Modeled for Pile {
-    fn open(
-        &self,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        _clients: u32,
-        _replacement: &Replacement,
-    ) -> Result<Box<dyn Engine>, EngineError> {
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        let Opening {
+            workload,
+            page_size,
+            memory,
+            ..
+        } = *opening;
         EngineError::check_size(workload, page_size)?;
         Ok(Box::new(PileEngine {
             page: page_size.get(),

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use octavo_buffer::{NamedPolicy, Trace};
 use octavo_database::DatabaseError;
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::PageSize;
 use octavo_workload::Workload;
 
 use crate::{
     description::ModeledKind,
-    engine::{Engine, EngineError, Modeled},
+    engine::{Engine, EngineError, Modeled, Opening},
     pages::ObjectPages,
     replacement::{Recording, Replacement},
+    system::Setup,
 };
 
 /// The option of every modeled database that names the policy of its buffer, as
@@ -95,17 +96,28 @@ impl Model {
         self.modeled.sizes(workload, page_size)
     }
 
+    /// Whether it can be predicted in small ([`Miniature`](crate::Miniature)): not with a policy
+    /// that is put in the place of its own.
+    pub fn is_divisible(&self) -> bool {
+        self.modeled.is_divisible() && matches!(self.replacement, Replacement::Own)
+    }
+
+    /// The database after loading, with the buffer's memory as it is given.
     pub(crate) fn open(
         &self,
         workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        clients: u32,
+        setup: &Setup,
     ) -> Result<Box<dyn Engine>, EngineError> {
         if self.is_optimal() {
             return Err(EngineError::NoFuture);
         }
-        self.modeled
-            .open(workload, page_size, memory, clients, &self.replacement)
+        self.modeled.open(&Opening {
+            workload,
+            page_size: setup.page_size,
+            memory: setup.memory,
+            clients: setup.clients.max(1),
+            miniature: setup.miniature,
+            replacement: &self.replacement,
+        })
     }
 }

@@ -64,7 +64,7 @@ mod tests {
     use octavo_workload::{Tpcc, Ycsb, ycsb::Core};
 
     use super::*;
-    use crate::{CpuCost, Purpose, REPLACEMENT, Slowness, model_of};
+    use crate::{CpuCost, Miniature, Purpose, REPLACEMENT, Slowness, model_of};
 
     const TRANSACTIONS: u64 = 4000;
 
@@ -73,6 +73,7 @@ mod tests {
         let options: Vec<_> = policy.map(option).into_iter().collect();
         Setup {
             model: model_of(database, &options, false).unwrap(),
+            miniature: Miniature::WHOLE,
             page_size: PageSize::kib(8),
             memory: ByteCount::mib(4),
             clients: 1,

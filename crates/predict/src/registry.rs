@@ -98,7 +98,9 @@ mod tests {
     use octavo_workload::{Pgbench, pgbench::Script};
 
     use super::*;
-    use crate::{Comparison, CpuCost, KindCost, Purpose, Setup, Slowness, System, made_up::PILE};
+    use crate::{
+        Comparison, CpuCost, KindCost, Miniature, Purpose, Setup, Slowness, System, made_up::PILE,
+    };
 
     #[test]
     fn descriptions_agree_with_those_of_measured_databases_and_with_records() {
@@ -190,6 +192,7 @@ mod tests {
             model,
             page_size: PageSize::kib(8),
             memory: ByteCount::mib(1),
+            miniature: Miniature::WHOLE,
             clients: 1,
             processors: 1,
             seed: Seed::new(1),

@@ -21,6 +21,7 @@ use crate::{
     io::{Asked, Io, Purpose},
     latch::Latch,
     locks::Locks,
+    miniature::Miniature,
     model::Model,
     occupied::Occupied,
     paced::{Paced, whole_sectors},
@@ -35,8 +36,10 @@ pub struct Setup {
     pub model: Model,
     /// Bytes of a page.
     pub page_size: PageSize,
-    /// Memory of the buffer.
+    /// Memory of the buffer: of a miniature its own.
     pub memory: ByteCount,
+    /// By what rows and memory were divided.
+    pub miniature: Miniature,
     /// Clients, each of which begins a transaction when its last one has ended.
     pub clients: u32,
     /// Processors that clients and database share.
@@ -129,6 +132,8 @@ impl Done {
 /// Clients of a database on a device.
 pub struct System {
     engine: Box<dyn Engine>,
+    /// Which part of the whole the engine has. The device is the whole's.
+    miniature: Miniature,
     seats: Vec<ModeledClient>,
     /// How many of them execute transactions, the first ones.
     active: usize,
@@ -218,21 +223,18 @@ impl System {
         mut device: Box<dyn Device + Send>,
         flow: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<Self, PredictError> {
-        let clients = setup.clients.max(1);
-        let engine = setup
-            .model
-            .open(workload, setup.page_size, setup.memory, clients)?;
-        let (needed, capacity) = (engine.size(), device.geometry().capacity);
-        if needed > capacity {
-            return Err(PredictError::Capacity { needed, capacity });
-        }
-        load(device.as_mut(), needed, flow)?;
-        let clients = workload.clients(setup.seed, clients);
+        let miniature = setup.miniature;
+        let engine = setup.model.open(workload, setup)?;
+        let size = engine.size();
+        check_room(device.as_ref(), size, miniature)?;
+        load(device.as_mut(), size, miniature, flow)?;
+        let clients = workload.clients(setup.seed, setup.clients.max(1));
         let now = device.now();
         let device = Paced::new(device, setup.slowness.least(), now);
         Ok(Self {
             locks: Locks::new(engine.grain()),
             engine,
+            miniature,
             active: clients.len(),
             is_under_way: false,
             seats: clients.into_iter().map(ModeledClient::new).collect(),
@@ -240,7 +242,7 @@ impl System {
             now,
             device,
             occupied: Occupied::default(),
-            background: Background::default(),
+            background: Background::new(miniature),
             behind: Vec::new(),
             commits: Commits::default(),
             processors: Processors::new(setup.processors),
@@ -391,14 +393,14 @@ impl System {
         &mut self,
         mut device: Box<dyn Device + Send>,
     ) -> Result<(), PredictError> {
-        let (needed, capacity) = (self.engine.size(), device.geometry().capacity);
-        if needed > capacity {
-            return Err(PredictError::Capacity { needed, capacity });
-        }
+        let (size, miniature) = (self.engine.size(), self.miniature);
+        check_room(device.as_ref(), size, miniature)?;
         while !self.background.is_idle() {
             self.step()?;
         }
-        load(device.as_mut(), needed, &|| ControlFlow::Continue(()))?;
+        load(device.as_mut(), size, miniature, &|| {
+            ControlFlow::Continue(())
+        })?;
         self.device = Paced::new(device, self.slowness.least(), self.now);
         Ok(())
     }
@@ -521,7 +523,8 @@ impl System {
     fn begin(&mut self, client: usize) {
         let seat = &mut self.seats[client];
         seat.has_waited(Wait::Rows, self.now);
-        self.engine.advance(self.now, self.background.is_idle());
+        let clock = self.miniature.clock(self.now);
+        self.engine.advance(clock, self.background.is_idle());
         self.engine.arriving().begin();
         seat.ios.clear();
         seat.next = 0;
@@ -705,7 +708,11 @@ impl System {
 
     fn submit(&mut self, tag: Tag, io: Io) -> Result<(), PredictError> {
         self.occupied.begin(self.now, io.purpose);
-        Ok(self.device.submit(self.now, tag, io.request)?)
+        let request = Request {
+            offset: self.miniature.place(io.request.offset),
+            ..io.request
+        };
+        Ok(self.device.submit(self.now, tag, request)?)
     }
 
     /// Begins what is to be logged, unless something is under way.
@@ -800,11 +807,25 @@ impl ModeledClient {
 /// Bytes of a request that loads.
 const LOADING: u64 = 1 << 20;
 
+/// Refuses a device that has no room for the whole of what takes so much in a miniature.
+fn check_room(
+    device: &dyn Device,
+    size: ByteCount,
+    miniature: Miniature,
+) -> Result<(), PredictError> {
+    let (needed, capacity) = (miniature.whole(size), device.geometry().capacity);
+    match needed > capacity {
+        true => Err(PredictError::Capacity { needed, capacity }),
+        false => Ok(()),
+    }
+}
+
 /// Writes all bytes up to `size`, as loading does: what was never written is read from
 /// nowhere on flash.
 fn load(
     device: &mut dyn Device,
     size: ByteCount,
+    miniature: Miniature,
     flow: &dyn Fn() -> ControlFlow<()>,
 ) -> Result<(), PredictError> {
     let mut ask = |request| -> Result<(), PredictError> {
@@ -818,7 +839,7 @@ fn load(
             return Err(PredictError::Stopped);
         }
         let length = LOADING.min(size.get() - begin) as u32;
-        ask(Request::write(begin, length))?;
+        ask(Request::write(miniature.place(begin), length))?;
     }
     ask(Request::FLUSH)
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, Done, Latched, Model, Purpose, Sensitivity, Setup, Slowness, System, Wait, Windows,
-    model_of,
+    CpuCost, Done, Latched, Miniature, Model, Purpose, Sensitivity, Setup, Slowness, System, Wait,
+    Windows, model_of,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Pgbench, Workload, Ycsb, pgbench::Script};
@@ -47,6 +47,7 @@ fn cold(
 fn setup(model: Model, clients: u32, cpu_ns: f64) -> Setup {
     Setup {
         model,
+        miniature: Miniature::WHOLE,
         page_size: PageSize::kib(8),
         memory: ByteCount::mib(16),
         clients,

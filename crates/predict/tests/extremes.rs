@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use octavo_device::simulated::Constant;
 use octavo_predict::{
-    CpuCost, EngineError, Model, PredictError, Registry, Setup, Slowness, System, model_of,
+    CpuCost, EngineError, Miniature, Model, PredictError, Registry, Setup, Slowness, System,
+    model_of,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Ycsb, ycsb::Core};
@@ -27,6 +28,7 @@ fn run(
 ) -> Result<(), PredictError> {
     let setup = Setup {
         model: model.clone(),
+        miniature: Miniature::WHOLE,
         page_size,
         memory,
         clients,
@@ -102,6 +104,7 @@ fn placing_rows_stops_when_asked() {
     let workload = Ycsb::new(100_000, Seed::new(1)).unwrap();
     let setup = Setup {
         model: model_of("sqlite", &[], false).unwrap(),
+        miniature: Miniature::WHOLE,
         page_size: PageSize::kib(4),
         memory: ByteCount::mib(4),
         clients: 1,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
 use octavo_device::{Device, catalog::Entry, machine::MachinePower, power::Draw, sourced::Sourced};
 use octavo_experiment::value::per_thousand;
-use octavo_predict::{Done, PredictError, Purpose, Setup, Slowness, System, Windows};
+use octavo_predict::{Done, Miniature, PredictError, Purpose, Setup, Slowness, System, Windows};
 use octavo_storage::entry;
 use octavo_units::{ByteCount, Seed, spread::Spread};
 use octavo_workload::{Mix, Tpcc, Workload, WorkloadName, WorkloadSpec};
@@ -175,6 +175,7 @@ pub(crate) fn figures(
         let entry = entry::named(&cell.device)?;
         let setup = Setup {
             model: model(experiment, entry.rotates())?,
+            miniature: Miniature::WHOLE,
             page_size: cell.page_size,
             memory: cell.memory,
             clients: clients_max.unwrap_or(cell.clients),

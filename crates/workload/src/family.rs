@@ -24,6 +24,10 @@ pub struct Family {
     pub members: &'static [Member],
     /// Whether the distribution of keys can be chosen.
     pub takes_distribution: bool,
+    /// Whether a part of the rows is used as all of them are, so that a buffer of the same part
+    /// misses as often: not where some rows are wanted much more often than others and all of
+    /// them are one lot, as YCSB's.
+    pub is_divisible: bool,
     /// A small trial of all its transactions.
     pub trial: Trial,
     /// The case that tells what its kinds take of processors.

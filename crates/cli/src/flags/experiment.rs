@@ -156,7 +156,7 @@ pub(crate) struct CellFlags {
 )]
 pub(crate) struct PredictFlags {
     /// Where octavo.db and report.html go: a new or empty directory, or that of an earlier
-    /// prediction, which is replaced
+    /// prediction, which another one replaces
     #[arg(default_value = "octavo-prediction", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
@@ -173,6 +173,12 @@ pub(crate) struct PredictFlags {
     /// Double the flash drives of an array until the data fit
     #[arg(long, requires = "device", hide_short_help = true)]
     pub(crate) enlarge: bool,
+
+    /// Predict all rows of large data, in place of a part that stands for them
+    ///
+    /// It takes as many times the memory and time as the report says the part is smaller
+    #[arg(long, hide_short_help = true)]
+    pub(crate) whole: bool,
 
     /// What transactions take of processors, a file that octavo bench --cpu-catalog wrote
     #[arg(

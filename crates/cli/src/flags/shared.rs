@@ -88,7 +88,7 @@ pub(crate) struct SliceFlags {
     /// Transactions of the warm-up [default: until misses are level or the cache filled twice]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u64).range(0..=WARM_UP_MAX), hide_short_help = true)]
-    warm_up: Option<u64>,
+    pub(crate) warm_up: Option<u64>,
 }
 
 /// Most transactions of a warm-up. Chosen: they take hours, and every cell is warm long before.

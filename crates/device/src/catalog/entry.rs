@@ -292,6 +292,18 @@ impl Entry {
         }
     }
 
+    /// The same for bursts of writes that are as many times shorter: what a volume saves up for
+    /// them is divided. Other devices stay as they are.
+    #[must_use]
+    pub fn divided(mut self, divisor: u32) -> Self {
+        if let Some(volume) = &mut self.volume {
+            let divisor = divisor.max(1);
+            volume.bucket_ms.value = (volume.bucket_ms.value / divisor).max(1);
+            volume.credits.value /= u64::from(divisor);
+        }
+        self
+    }
+
     /// The same with room for so much data and a log, if it is made of flash drives that
     /// are nested in it: these are doubled in capacity as often as that takes. Of some arrays
     /// the entry has a fraction of what drives hold; rates depend on the share of spare flash,

@@ -12,12 +12,14 @@ use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
 use octavo_driver::{Counts, DriverError, Measurement, WarmUpTotals};
 use octavo_predict::{
-    Comparison, Done, PredictError, Purpose, Referred, Setup, System, WarmUpState, Warmth,
+    Comparison, Done, Miniature, PredictError, Purpose, Referred, Setup, System, WarmUpState,
+    Warmth,
 };
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 
 use memory::Needs;
+use small::Parts;
 
 use super::{Executor, Facts, Modeled, Sitting};
 use crate::{
@@ -31,17 +33,19 @@ use crate::{
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
-    store::{PREDICTED, SOURCE, StoredSnapshot},
+    store::{PART, PREDICTED, SOURCE, StoredSnapshot},
     waits::{ResourceTimes, WaitTally},
 };
 
 mod memory;
+mod small;
 
 /// Predicts cells.
 pub(crate) struct PredictedExecutor<'a> {
     resolved: ResolvedPlan<'a>,
     prediction: &'a Prediction,
     horizon: u64,
+    parts: Parts,
 }
 
 impl<'a> PredictedExecutor<'a> {
@@ -72,8 +76,12 @@ impl<'a> PredictedExecutor<'a> {
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
         let capacity = device.geometry().capacity;
         let of_device = memory::used().saturating_sub(before);
+        let parts = match prediction.is_whole {
+            true => Parts::default(),
+            false => Parts::of(&resolved, prediction.device.rotates())?,
+        };
         let mut needs = Needs::default();
-        for cell in &cells {
+        for (number, cell) in cells.iter().enumerate() {
             let database = resolved.database(&cell.database);
             let needed = database.estimate(resolved.workload(cell.data), cell.page_size);
             if needed > capacity {
@@ -83,7 +91,9 @@ impl<'a> PredictedExecutor<'a> {
                     prediction.device.name()
                 )));
             }
-            needs.add(needed, cell.memory, cell.page_size);
+            let small = parts.of_cell(number);
+            let of_part = |bytes| small.map_or(bytes, |small| small.share(bytes));
+            needs.add(of_part(needed), of_part(cell.memory), cell.page_size);
         }
         drop(device);
         needs.add_devices(of_device, capacity);
@@ -92,6 +102,7 @@ impl<'a> PredictedExecutor<'a> {
             resolved,
             prediction,
             horizon,
+            parts,
         })
     }
 }
@@ -120,6 +131,7 @@ impl Executor for PredictedExecutor<'_> {
                 format!("as of {}, in its place", other.database.title),
             ));
         }
+        facts.extend(self.parts.smallest().map(|part| (PART, part)));
         if let Some(machine) = machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
         }
@@ -148,11 +160,18 @@ impl Executor for PredictedExecutor<'_> {
                 place + 1,
                 cells.len()
             ));
-            let workload = self.resolved.workload(cell.data);
+            let small = self.parts.of_cell(number);
+            let workload = match small {
+                Some(small) => small.workload.as_ref(),
+                None => self.resolved.workload(cell.data),
+            };
+            let miniature = small.map_or(Miniature::WHOLE, |small| small.miniature);
+            let memory = self.resolved.database(&cell.database).buffer(cell.memory)?;
             let mut setup = Setup {
                 model: cell.database.model(self.prediction.device.rotates())?,
                 page_size: cell.page_size,
-                memory: self.resolved.database(&cell.database).buffer(cell.memory)?,
+                memory: small.map_or(memory, |small| small.share(memory)),
+                miniature,
                 clients: cell.clients,
                 processors: cell.cpus.unwrap_or(self.prediction.processors),
                 seed,
@@ -161,7 +180,8 @@ impl Executor for PredictedExecutor<'_> {
                 slowness: self.prediction.slowness,
             };
             let open = || {
-                let device = self.prediction.device.open(seed.derive("device", 0));
+                let seed = seed.derive("device", 0);
+                let device = self.prediction.device.open_for(miniature, seed);
                 monitor.stop_if_interrupted()?;
                 device.map_err(|error| CampaignError::Setting(error.to_string()))
             };

@@ -12,6 +12,7 @@ use crate::{
     machine,
     plan::Cell,
     record::{Figures, Source},
+    store::PART,
 };
 
 /// Rows a transaction from which on data grow within what a prediction counts: one in a
@@ -73,6 +74,8 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
     if rows >= INSERTED_MIN {
         caveats.push(Caveat::Grows { rows });
     }
+    let part = findings.storage.iter().find(|(name, _)| name == PART);
+    caveats.extend(part.map(|(_, part)| Caveat::InSmall { part: part.clone() }));
     let databases = &findings.plan.databases;
     if databases.iter().any(|of| of.replacement().is_some()) {
         let is_bound = databases.iter().any(|of| of.is_bound());

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, path::Path, time::Duration};
 
 use octavo_database::{Counters, DatabaseError};
 use octavo_device::profile::Profile;
-use octavo_predict::{CpuCost, Setup, Timing, TransactionCost};
+use octavo_predict::{CpuCost, Miniature, Setup, Timing, TransactionCost};
 use octavo_units::PageSize;
 use octavo_workload::{Workload, WorkloadError};
 
@@ -134,6 +134,7 @@ impl Calibrated {
             workload: cell.workload.as_ref(),
             setup: Setup {
                 model,
+                miniature: Miniature::WHOLE,
                 page_size: size,
                 memory: database.make()?.buffer(chosen.memory)?,
                 clients: chosen.clients,

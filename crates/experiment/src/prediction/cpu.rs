@@ -146,7 +146,7 @@ fn microseconds(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use octavo_device::simulated::Constant;
-    use octavo_predict::{Registry, Setup, Slowness, made_up::PILE};
+    use octavo_predict::{Miniature, Registry, Setup, Slowness, made_up::PILE};
     use octavo_units::{ByteCount, PageSize, Seed};
     use octavo_workload::{Pgbench, pgbench::Script};
 
@@ -166,6 +166,7 @@ mod tests {
         assert!(cpu.source.starts_with(source), "{}", cpu.source);
         let setup = Setup {
             model: PILE.model(&[], false).unwrap(),
+            miniature: Miniature::WHOLE,
             page_size: PageSize::kib(8),
             memory: ByteCount::mib(1),
             clients: 1,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use octavo_device::profile::Profile;
-use octavo_predict::{Setup, Slowness};
+use octavo_predict::{Miniature, Setup, Slowness};
 use serde::{Deserialize, Serialize};
 
 use super::{Cpu, PredictedDevice, rotates, throughput::throughput};
@@ -171,6 +171,7 @@ fn of_cell(cell: &Cell, resolved: &ResolvedPlan<'_>, profile: &Profile) -> Resul
     let memory = resolved.database(&cell.database).buffer(cell.memory);
     let setup = Setup {
         model,
+        miniature: Miniature::WHOLE,
         page_size: cell.page_size,
         memory: memory.map_err(|error| error.to_string())?,
         clients: cell.clients,

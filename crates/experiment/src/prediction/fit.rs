@@ -234,7 +234,7 @@ mod tests {
         preset::Preset,
         probe::{self, Effort, ProfileSettings},
     };
-    use octavo_predict::{CpuCost, Registry, TransactionCost, model_of};
+    use octavo_predict::{CpuCost, Miniature, Registry, TransactionCost, model_of};
     use octavo_units::{ByteCount, PageSize};
     use octavo_workload::{Pgbench, pgbench::Script};
 
@@ -300,6 +300,7 @@ mod tests {
                 workload: &workload,
                 setup: Setup {
                     model: model_of("postgres", &[], false).unwrap(),
+                    miniature: Miniature::WHOLE,
                     page_size: PageSize::kib(8),
                     memory: ByteCount::mib(8),
                     clients,

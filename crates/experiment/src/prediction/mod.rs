@@ -16,6 +16,7 @@ use octavo_device::{
     profile::Profile,
     profiled::{Profiled, ProfiledError},
 };
+use octavo_predict::Miniature;
 pub use octavo_predict::Slowness;
 use octavo_units::{ByteCount, Seed};
 
@@ -56,6 +57,9 @@ pub struct Prediction {
     /// of this length are measured. Else they go on, as in slices of a second or more, which
     /// wait for so little that it counts for nothing.
     pub ends_slices: bool,
+    /// Whether all rows are predicted of data that is else predicted in small
+    /// ([`octavo_predict::Miniature`]).
+    pub is_whole: bool,
 }
 
 /// Storage that is asked in virtual time.
@@ -77,7 +81,19 @@ impl PredictedDevice {
     /// # Errors
     /// A profile that lacks points.
     pub fn open(&self, seed: Seed) -> Result<Box<dyn Device + Send>, ProfiledError> {
+        self.open_for(Miniature::WHOLE, seed)
+    }
+
+    /// The device at rest, for a part of a database, whose bursts are shorter.
+    pub(crate) fn open_for(
+        &self,
+        miniature: Miniature,
+        seed: Seed,
+    ) -> Result<Box<dyn Device + Send>, ProfiledError> {
         Ok(match self {
+            Self::Entry(entry) if miniature.is_small() => {
+                (**entry).clone().divided(miniature.divisor()).open(seed)
+            }
             Self::Entry(entry) => entry.open(seed),
             Self::Profile(profile) => {
                 Box::new(Profiled::new(profile, Some(PROFILED_CAPACITY), seed)?)

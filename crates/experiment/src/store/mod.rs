@@ -51,6 +51,9 @@ pub const CHANGED: &str = "changed";
 /// The fact of a storage that says how figures came about, and what it says of predictions.
 pub(crate) const SOURCE: &str = "source";
 pub(crate) const PREDICTED: &str = "predicted by models, not measured";
+/// The fact of a storage that says which part of rows, buffer and log was predicted in place of
+/// all, the smallest of several, such as "1/8".
+pub(crate) const PART: &str = "predicted part";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -577,6 +580,28 @@ impl Store {
         self.run(
             "INSERT OR REPLACE INTO fact VALUES ('octavo', 'command', ?1)",
             [command],
+        )
+    }
+
+    /// What a finished prediction was made from, as [`Self::set_inputs`] has it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn inputs(&self) -> Result<Option<String>, StoreError> {
+        let mut facts = self.facts("octavo")?.into_iter();
+        let inputs = facts.find(|(name, _)| name == "inputs");
+        Ok(inputs.map(|(_, value)| value))
+    }
+
+    /// Keeps that a prediction is finished, and what it was made from: the same from the same
+    /// program is the same prediction.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn set_inputs(&self, inputs: &str) -> Result<(), StoreError> {
+        self.run(
+            "INSERT OR REPLACE INTO fact VALUES ('octavo', 'inputs', ?1)",
+            [inputs],
         )
     }
 

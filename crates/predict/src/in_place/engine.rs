@@ -2,11 +2,8 @@
 //! the buffer and the log, to storage.
 
 use octavo_buffer::{Frames, Page};
-use octavo_units::{ByteCount, Moment, PageSize};
-use octavo_workload::{
-    Workload,
-    touch::{AccessPath, Action, Place, Touch},
-};
+use octavo_units::{ByteCount, Moment};
+use octavo_workload::touch::{AccessPath, Action, Place, Touch};
 
 use super::{
     layout::{Index, Relation, lay_out},
@@ -16,10 +13,9 @@ use super::{
 };
 use crate::{
     arriving::Arriving,
-    engine::{Engine, EngineError, Referred},
+    engine::{Engine, EngineError, Opening, Referred},
     io::Io,
     pages::{Pages, Steps},
-    replacement::Replacement,
 };
 
 /// See the module.
@@ -37,13 +33,14 @@ pub(crate) struct InPlace {
 
 impl InPlace {
     /// A database after loading, with an empty buffer.
-    pub(super) fn new(
-        rules: Box<dyn Rules>,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        replacement: &Replacement,
-    ) -> Result<Self, EngineError> {
+    pub(super) fn new(rules: Box<dyn Rules>, opening: &Opening<'_>) -> Result<Self, EngineError> {
+        let Opening {
+            workload,
+            page_size,
+            memory,
+            replacement,
+            ..
+        } = *opening;
         EngineError::check_size(workload, page_size)?;
         let page = page_size.get();
         let frames = memory.get() / u64::from(page);
@@ -228,9 +225,9 @@ impl Engine for InPlace {
 
 #[cfg(test)]
 mod tests {
-    use octavo_units::Seed;
+    use octavo_units::{PageSize, Seed};
     use octavo_workload::{
-        Pgbench,
+        Pgbench, Workload,
         pgbench::Script,
         touch::{Cursor, TouchTracer},
     };
@@ -246,14 +243,9 @@ mod tests {
     };
 
     fn open(rules: impl Rules + 'static, memory: ByteCount) -> InPlace {
-        InPlace::new(
-            Box::new(rules),
-            &pgbench(),
-            PageSize::kib(8),
-            memory,
-            &Replacement::Own,
-        )
-        .unwrap()
+        let workload = pgbench();
+        let opening = Opening::whole(&workload, PageSize::kib(8), memory);
+        InPlace::new(Box::new(rules), &opening).unwrap()
     }
 
     fn open_both(memory: ByteCount) -> [InPlace; 2] {

@@ -13,13 +13,12 @@ mod rules;
 mod storage;
 mod undo;
 
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::PageSize;
 use octavo_workload::Workload;
 
 use crate::{
-    engine::{Engine, EngineError, Modeled},
+    engine::{Engine, EngineError, Modeled, Opening},
     pages::ObjectPages,
-    replacement::Replacement,
 };
 use engine::InPlace;
 use rules::Rules;
@@ -28,17 +27,8 @@ pub(crate) use cubrid::KIND as CUBRID_LIKE;
 pub(crate) use oracle::KIND as ORACLE_LIKE;
 
 impl<R: Rules + Copy + std::fmt::Debug + 'static> Modeled for R {
-    fn open(
-        &self,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        _clients: u32,
-        replacement: &Replacement,
-    ) -> Result<Box<dyn Engine>, EngineError> {
-        let rules = Box::new(*self);
-        let in_place = InPlace::new(rules, workload, page_size, memory, replacement)?;
-        Ok(Box::new(in_place))
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        Ok(Box::new(InPlace::new(Box::new(*self), opening)?))
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

@@ -3,11 +3,8 @@
 
 use octavo_buffer::{Access, Page, Reference};
 use octavo_device::Request;
-use octavo_units::{ByteCount, Moment, PageSize};
-use octavo_workload::{
-    Workload,
-    touch::{AccessPath, Action, Place, Touch},
-};
+use octavo_units::{ByteCount, Moment};
+use octavo_workload::touch::{AccessPath, Action, Place, Touch};
 
 use super::{
     heap::{HERE_AND_THERE, Heaps, IN_ORDER},
@@ -18,10 +15,9 @@ use super::{
 };
 use crate::{
     arriving::Arriving,
-    engine::{Engine, EngineError, Referred},
+    engine::{Engine, EngineError, Opening, Referred},
     io::Io,
     pages::{Pages, Steps},
-    replacement::Replacement,
 };
 
 /// What a split puts on other pages, and so into the log, as a share of a page. Measured:
@@ -59,19 +55,22 @@ const PURGED_NS: u64 = 500_000_000;
 impl Innodb {
     /// A database after loading, with an empty buffer pool, which writes changed pages beside
     /// one that is written or not.
-    pub(crate) fn new(
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        writes_neighbors: bool,
-        replacement: &Replacement,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn new(opening: &Opening<'_>, writes_neighbors: bool) -> Result<Self, EngineError> {
+        let Opening {
+            workload,
+            page_size,
+            memory,
+            miniature,
+            replacement,
+            ..
+        } = *opening;
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
         let undo = Undo::new(page_size.get(), &mut pages);
         let tables = lay_out(workload, page_size, &mut pages);
         EngineError::check_pages(&pages, workload, page_size)?;
-        let pool = Pool::new(memory, page_size.get(), pages.count(), writes_neighbors);
+        let log = Log::new(miniature);
+        let pool = Pool::new(opening, pages.count(), writes_neighbors, log.capacity());
         let mut pool = pool.ok_or(EngineError::Memory { memory, page_size })?;
         pool.replace(replacement);
         // A server that starts reads these before anything else, and they are young.
@@ -89,7 +88,7 @@ impl Innodb {
             pool,
             arriving: Arriving::default(),
             pages,
-            log: Log::default(),
+            log,
             undo,
             heaps: Heaps::default(),
             steps: Steps::default(),

@@ -11,9 +11,8 @@ use crate::{
     description::{
         Comparison, KindCost, ModeledKind, ModeledResult, ProcessorCosts, Timing, not_modeled,
     },
-    engine::{Engine, EngineError, Modeled},
+    engine::{Engine, EngineError, Modeled, Opening},
     pages::ObjectPages,
-    replacement::Replacement,
 };
 
 /// The redo log that servers have unless told otherwise.
@@ -95,22 +94,12 @@ struct Server {
 }
 
 impl Modeled for Server {
-    fn open(
-        &self,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        _clients: u32,
-        replacement: &Replacement,
-    ) -> Result<Box<dyn Engine>, EngineError> {
-        let writes_neighbors = self.writes_neighbors;
-        Ok(Box::new(Innodb::new(
-            workload,
-            page_size,
-            memory,
-            writes_neighbors,
-            replacement,
-        )?))
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        Ok(Box::new(Innodb::new(opening, self.writes_neighbors)?))
+    }
+
+    fn is_divisible(&self) -> bool {
+        true
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

@@ -9,14 +9,17 @@
 
 use octavo_device::Request;
 
-use crate::io::{Io, Purpose};
+use crate::{
+    io::{Io, Purpose},
+    miniature::Miniature,
+};
 
 /// What the log is written in multiples of, where the device does not ask for more
 /// (`log_t::set_block_size`).
 const BLOCK: u64 = 512;
 
 /// Bytes of the log that Octavo starts servers with.
-pub(super) const CAPACITY: u64 = 512 << 20;
+const CAPACITY: u64 = 512 << 20;
 
 /// The log's own header (`log_t::START_OFFSET`).
 const HEADER: u64 = 12_288;
@@ -101,13 +104,28 @@ fn numbers(changed: u32) -> f64 {
 }
 
 /// The log's position, and what of it was written. The log is first on the device.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Log {
+    /// Bytes of all of it, after which it begins anew.
+    capacity: u64,
     lsn: f64,
     written: u64,
 }
 
 impl Log {
+    pub(super) fn new(miniature: Miniature) -> Self {
+        Self {
+            capacity: miniature.share(CAPACITY).next_multiple_of(1 << 20),
+            lsn: 0.0,
+            written: 0,
+        }
+    }
+
+    /// Bytes of all of it.
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     pub(super) fn add(&mut self, bytes: f64) {
         self.lsn += bytes;
     }
@@ -125,10 +143,10 @@ impl Log {
         let mut begin = self.written / BLOCK * BLOCK;
         while begin < end {
             // Around its end it goes on at its beginning.
-            let place = begin % (CAPACITY - HEADER);
+            let place = begin % (self.capacity - HEADER);
             let length = (end - begin)
                 .next_multiple_of(BLOCK)
-                .min(CAPACITY - HEADER - place);
+                .min(self.capacity - HEADER - place);
             io(
                 Purpose::LogWrite,
                 Request::write(HEADER + place, length as u32),
@@ -163,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_log_is_written_from_its_last_block_on() {
-        let mut log = Log::default();
+        let mut log = Log::new(Miniature::WHOLE);
         let mut written = |bytes| {
             let mut ios = Vec::new();
             log.add(bytes);

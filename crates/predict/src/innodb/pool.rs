@@ -3,11 +3,11 @@
 
 use octavo_buffer::{Evicted, Frames, MidpointLru, MidpointRule, Outcome, Page, Policy, Reference};
 use octavo_device::Request;
-use octavo_units::{ByteCount, Moment};
+use octavo_units::Moment;
 
-use super::log::CAPACITY;
 use crate::{
     dirty::Dirty,
+    engine::Opening,
     hashed::HashSet,
     io::{Io, Purpose},
     replacement::{Buffer, Replacement},
@@ -66,8 +66,9 @@ pub(super) struct Pool {
     total: u32,
     /// Frames that shall be free.
     free: u32,
-    /// Where on the device the doublewrite begins; pages are behind it.
-    doublewrite: u64,
+    /// Bytes of the log, which is first on the device. The doublewrite is behind it, and
+    /// pages behind that.
+    log: u64,
     /// Whether changed neighbors are written along.
     writes_neighbors: bool,
     capacity: u32,
@@ -85,17 +86,25 @@ pub(super) struct Pool {
 }
 
 impl Pool {
+    /// An empty pool for so many pages, behind so many bytes of the log.
     pub(super) fn new(
-        memory: ByteCount,
-        page: u32,
+        opening: &Opening<'_>,
         pages: u32,
         writes_neighbors: bool,
+        log: u64,
     ) -> Option<Self> {
-        let page = u64::from(page);
+        let Opening {
+            memory,
+            page_size,
+            miniature,
+            ..
+        } = *opening;
+        let page = u64::from(page_size.get());
         let total = frames(memory.get(), page).min(Page::COUNT_MAX.into()) as u32;
         // More pages than there can be are as good as the most.
         let most = u64::from(Page::COUNT_MAX);
-        let in_pages = |bytes: u64| (bytes / page).clamp(PAGES_MIN, most) as u32;
+        let in_pages = |bytes: u64| (bytes / page).clamp(PAGES_MIN, most);
+        let at_once = |bytes: u64| miniature.share(in_pages(bytes)) as u32;
         let known = pages.saturating_mul(2);
         let list = MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB);
         Some(Self {
@@ -103,11 +112,11 @@ impl Pool {
             list,
             replaced: None,
             total,
-            free: in_pages(memory.get() / FREE_SHARE).min(total / 2),
-            doublewrite: CAPACITY,
+            free: (in_pages(memory.get() / FREE_SHARE) as u32).min(total / 2),
+            log,
             writes_neighbors,
-            capacity: in_pages(CAPACITY_USUAL),
-            capacity_max: in_pages(CAPACITY_MAX),
+            capacity: at_once(CAPACITY_USUAL),
+            capacity_max: at_once(CAPACITY_MAX),
             dirty: Dirty::default(),
             made: HashSet::default(),
             known,
@@ -133,7 +142,7 @@ impl Pool {
     /// Where a page is.
     pub(super) fn place(&self, page: Page) -> u64 {
         let doublewrite = 2 * doublewrite_pages(self.page) * self.page;
-        self.doublewrite + doublewrite + u64::from(page.number()) * self.page
+        self.log + doublewrite + u64::from(page.number()) * self.page
     }
 
     /// There are so many pages.
@@ -278,7 +287,7 @@ impl Pool {
         self.cleaned = now;
         let age = self.dirty.oldest().map_or(0, |since| lsn - since);
         let is_full = self.dirty.len() as f64 >= DIRTY_MAX * f64::from(self.total);
-        if !is_full && age as f64 <= LOG_SHARE * CAPACITY as f64 {
+        if !is_full && age as f64 <= LOG_SHARE * self.log as f64 {
             return;
         }
         let most = if is_full {
@@ -314,7 +323,7 @@ impl Pool {
         new.iter().for_each(|page| io(in_place(page)));
         for batch in known.chunks(doublewrite_pages(self.page) as usize) {
             let bytes = batch.len() as u64 * self.page;
-            io(Request::write(self.doublewrite, bytes as u32));
+            io(Request::write(self.log, bytes as u32));
             io(Request::FLUSH);
             batch.iter().for_each(|page| io(in_place(page)));
         }
@@ -357,8 +366,11 @@ fn with_neighbors(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use octavo_buffer::Access;
+    use octavo_units::{ByteCount, PageSize, Seed};
+    use octavo_workload::Pgbench;
+
+    use super::*;
 
     #[test]
     fn pools_have_the_frames_that_servers_tell() {
@@ -379,10 +391,16 @@ mod tests {
         }
     }
 
+    /// An empty pool for so many pages of 64 KiB.
+    fn pool(memory: ByteCount, pages: u32) -> Pool {
+        let workload = Pgbench::new(1, Seed::new(1)).unwrap();
+        let opening = Opening::whole(&workload, PageSize::kib(64), memory);
+        Pool::new(&opening, pages, false, 512 << 20).unwrap()
+    }
+
     #[test]
     fn dirty_pages_are_written_twice_before_others_come() {
-        let memory = ByteCount::mib(8);
-        let mut pool = Pool::new(memory, 65_536, 200, false).unwrap();
+        let mut pool = pool(ByteCount::mib(8), 200);
         assert_eq!((pool.frames(), pool.free), (127, 63));
         let mut ios = Vec::new();
         let mut refer = |number, access, ios: &mut Vec<Io>| {
@@ -406,7 +424,7 @@ mod tests {
 
     #[test]
     fn what_is_changed_while_it_is_written_stays() {
-        let mut pool = Pool::new(ByteCount::mib(24), 65_536, 1000, false).unwrap();
+        let mut pool = pool(ByteCount::mib(24), 1000);
         assert_eq!((pool.frames(), pool.free), (381, 100));
         let mut ios = Vec::new();
         let mut change = |pool: &mut Pool, number: u32| {

@@ -2,11 +2,8 @@
 //! buffers and the log, to storage.
 
 use octavo_buffer::{Clock, Frames, Page, Usage};
-use octavo_units::{ByteCount, PageSize, mix};
-use octavo_workload::{
-    Workload,
-    touch::{AccessPath, Action, Columns, Place, Touch},
-};
+use octavo_units::{ByteCount, mix};
+use octavo_workload::touch::{AccessPath, Action, Columns, Place, Touch};
 
 use super::{
     PostgresSettings,
@@ -18,10 +15,9 @@ use super::{
 };
 use crate::{
     arriving::Arriving,
-    engine::{Engine, EngineError, Referred},
+    engine::{Engine, EngineError, Opening, Referred},
     io::Io,
     pages::Pages,
-    replacement::Replacement,
 };
 
 /// What records have besides the pages' own bytes (src/include/access/heapam_xlog.h):
@@ -58,14 +54,20 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// A cluster after loading, with empty buffers of `memory`.
     pub(crate) fn new(
-        workload: &dyn Workload,
+        opening: &Opening<'_>,
         settings: &PostgresSettings,
-        page_size: PageSize,
-        memory: ByteCount,
-        replacement: &Replacement,
     ) -> Result<Self, EngineError> {
+        let Opening {
+            workload,
+            page_size,
+            memory,
+            miniature,
+            replacement,
+            ..
+        } = *opening;
         let page = page_size.get();
-        let frames = memory.get().saturating_sub(CATALOG.get()) / u64::from(page);
+        let catalog = miniature.share(CATALOG.get());
+        let frames = memory.get().saturating_sub(catalog) / u64::from(page);
         let memory_error = EngineError::Memory { memory, page_size };
         let cached = Frames::new(frames.min(Page::COUNT_MAX.into()) as u32).ok_or(memory_error)?;
         EngineError::check_size(workload, page_size)?;
@@ -79,6 +81,7 @@ impl Postgres {
             settings.log_block,
             settings.max_wal_size,
             settings.full_page_writes,
+            miniature,
         );
         Ok(Self {
             relations,

@@ -3,15 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use octavo_database::POSTGRES;
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::PageSize;
 use octavo_workload::Workload;
 
 use super::{PostgresSettings, engine::Postgres, layout};
 use crate::{
     description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
-    engine::{Engine, EngineError, Modeled},
+    engine::{Engine, EngineError, Modeled, Opening},
     pages::ObjectPages,
-    replacement::Replacement,
 };
 
 /// Checkpoints come by the log alone.
@@ -73,16 +72,12 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
 };
 
 impl Modeled for PostgresSettings {
-    fn open(
-        &self,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        _clients: u32,
-        replacement: &Replacement,
-    ) -> Result<Box<dyn Engine>, EngineError> {
-        let postgres = Postgres::new(workload, self, page_size, memory, replacement)?;
-        Ok(Box::new(postgres))
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        Ok(Box::new(Postgres::new(opening, self)?))
+    }
+
+    fn is_divisible(&self) -> bool {
+        true
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

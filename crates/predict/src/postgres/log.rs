@@ -6,7 +6,10 @@ use octavo_buffer::Page;
 use octavo_device::Request;
 use octavo_units::{ByteCount, PageSize};
 
-use crate::io::{Io, Purpose};
+use crate::{
+    io::{Io, Purpose},
+    miniature::Miniature,
+};
 
 /// `SizeOfXLogRecord`.
 const RECORD_HEADER: u64 = 24;
@@ -21,7 +24,7 @@ const IMAGE_HEADER: u64 = 5;
 /// `SizeOfXLogShortPHD`: the header of each page of the log.
 const LOG_PAGE_HEADER: u64 = 24;
 
-/// The log is in files of this size (`DEFAULT_XLOG_SEG_SIZE`).
+/// The log is in files of this size (`DEFAULT_XLOG_SEG_SIZE`), which a miniature has a part of.
 const SEGMENT: u64 = 16 << 20;
 /// Files that a loaded cluster has.
 const SEGMENTS_READY: u64 = 2;
@@ -72,6 +75,8 @@ impl Changed {
 pub(super) struct Log {
     block: u64,
     has_images: bool,
+    /// Bytes of a file.
+    segment: u64,
     /// Files between checkpoints (`CheckPointSegments`).
     segments: u64,
     /// Bytes so far, with the headers of pages.
@@ -87,13 +92,19 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(block: PageSize, max_size: ByteCount, has_images: bool) -> Self {
+    pub(super) fn new(
+        block: PageSize,
+        max_size: ByteCount,
+        has_images: bool,
+        miniature: Miniature,
+    ) -> Self {
         // `CalculateCheckpointSegments`.
         let segments = max_size.get() / SEGMENT;
         let segments = ((segments as f64 / (1.0 + COMPLETION)) as u64).max(1);
         Self {
             block: u64::from(block.get()),
             has_images,
+            segment: miniature.share(SEGMENT).next_multiple_of(WRITE_MAX),
             segments,
             end: 0,
             flushed: 0,
@@ -111,7 +122,7 @@ impl Log {
 
     /// What the log has of the device: files are used again after the next checkpoint.
     fn area(&self) -> u64 {
-        (2 * self.segments + 2).min(SEGMENTS_MAX) * SEGMENT
+        (2 * self.segments + 2).min(SEGMENTS_MAX) * self.segment
     }
 
     /// Bytes so far.
@@ -160,10 +171,10 @@ impl Log {
         let mut io = |purpose, request| ios.push(Io { purpose, request });
         let area = self.area();
         // A file that is not there is made of zeros before it is used.
-        while self.files * SEGMENT < self.end {
+        while self.files * self.segment < self.end {
             if self.files < self.segments + SEGMENTS_READY {
-                let begin = self.files * SEGMENT % area;
-                for part in 0..SEGMENT / WRITE_MAX {
+                let begin = self.files * self.segment % area;
+                for part in 0..self.segment / WRITE_MAX {
                     let begin = begin + part * WRITE_MAX;
                     io(Purpose::LogWrite, Request::write(begin, WRITE_MAX as u32));
                 }
@@ -186,7 +197,7 @@ impl Log {
 
     /// Whether a checkpoint is due (`XLogCheckpointNeeded`, asked when a file is full).
     pub(super) fn is_due(&self) -> bool {
-        self.end / SEGMENT >= self.redo / SEGMENT + self.segments
+        self.end / self.segment >= self.redo / self.segment + self.segments
     }
 
     /// A checkpoint begins: from here on, each page is whole in the log when it is first
@@ -199,7 +210,7 @@ impl Log {
     /// Which share of a checkpoint's pages should be written by now
     /// (`IsCheckpointOnSchedule`).
     pub(super) fn written_share(&self) -> f64 {
-        let way = (self.segments * SEGMENT) as f64 * COMPLETION;
+        let way = (self.segments * self.segment) as f64 * COMPLETION;
         ((self.end - self.redo) as f64 / way).min(1.0)
     }
 }
@@ -209,7 +220,12 @@ mod tests {
     use super::*;
 
     fn log() -> Log {
-        Log::new(PageSize::kib(8), ByteCount::mib(256), true)
+        Log::new(
+            PageSize::kib(8),
+            ByteCount::mib(256),
+            true,
+            Miniature::WHOLE,
+        )
     }
 
     #[test]

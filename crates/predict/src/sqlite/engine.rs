@@ -1,9 +1,8 @@
 //! Transactions on SQLite: from rows to pages, through its cache, to storage.
 
 use octavo_buffer::{Frames, Outcome, Page, Pcache, Policy};
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::ByteCount;
 use octavo_workload::{
-    Workload,
     schema::TableId,
     touch::{AccessPath, Action, Cursor, Place, Touch},
 };
@@ -16,7 +15,7 @@ use super::{
 };
 use crate::{
     arriving::Arriving,
-    engine::{Engine, EngineError, Grain, Referred},
+    engine::{Engine, EngineError, Grain, Opening, Referred},
     hashed::HashMap,
     io::{Io, Purpose},
     pages::{Pages, Step, Steps},
@@ -103,13 +102,15 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// A database after loading, with empty caches. Several clients have a connection each
     /// for what only reads, besides the one that all write through, as measured ones.
-    pub(crate) fn new(
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        clients: u32,
-        replacement: &Replacement,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn new(opening: &Opening<'_>) -> Result<Self, EngineError> {
+        let Opening {
+            workload,
+            page_size,
+            memory,
+            clients,
+            replacement,
+            ..
+        } = *opening;
         let page = u64::from(page_size.get());
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
@@ -376,8 +377,8 @@ impl Engine for Sqlite {
 }
 #[cfg(test)]
 mod tests {
-    use octavo_units::{Seed, mix};
-    use octavo_workload::{Outcome, Pgbench, Tpcc, Ycsb, ycsb::Core};
+    use octavo_units::{PageSize, Seed, mix};
+    use octavo_workload::{Outcome, Pgbench, Tpcc, Workload, Ycsb, ycsb::Core};
 
     use super::*;
 
@@ -408,7 +409,7 @@ mod tests {
         for (workload, counted) in both {
             let memory = ByteCount::mib(500);
             let mut engine =
-                Sqlite::new(workload, PageSize::kib(4), memory, 1, &Replacement::Own).unwrap();
+                Sqlite::new(&Opening::whole(workload, PageSize::kib(4), memory)).unwrap();
             let mut client = workload.clients(Seed::new(2), 1).remove(0);
             let (mut tracer, mut ios, mut references) = (workload.touch_tracer(), Vec::new(), 0);
             for _ in 0..4000 {

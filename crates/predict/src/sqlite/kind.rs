@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use octavo_database::SQLITE;
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::PageSize;
 use octavo_workload::Workload;
 
 use super::{engine::Sqlite, sizes};
 use crate::{
     description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
-    engine::{Engine, EngineError, Modeled},
+    engine::{Engine, EngineError, Modeled, Opening},
     pages::ObjectPages,
-    replacement::Replacement,
 };
 
 /// What transactions take of processors: `octavo bench --cpu-catalog` with one client
@@ -62,16 +61,8 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
 struct WalMode;
 
 impl Modeled for WalMode {
-    fn open(
-        &self,
-        workload: &dyn Workload,
-        page_size: PageSize,
-        memory: ByteCount,
-        clients: u32,
-        replacement: &Replacement,
-    ) -> Result<Box<dyn Engine>, EngineError> {
-        let sqlite = Sqlite::new(workload, page_size, memory, clients, replacement)?;
-        Ok(Box::new(sqlite))
+    fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        Ok(Box::new(Sqlite::new(opening)?))
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

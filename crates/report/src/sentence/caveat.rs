@@ -97,6 +97,10 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
+        Caveat::InSmall { part } => format!(
+            "Rows, buffer and log were divided alike: {part} of them was predicted, which misses and \
+             writes as often as all of it (docs/predictions.md). --whole predicts all."
+        ),
         Caveat::NotPredicted { reason } => format!(
             "Not all page sizes were predicted first ({reason}), so those that were not are \
              measured."

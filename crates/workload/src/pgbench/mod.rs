@@ -39,6 +39,7 @@ pub static FAMILY: Family = Family {
     },
     members: &script::MEMBERS,
     takes_distribution: false,
+    is_divisible: true,
     trial: Trial {
         data: &[("scale", 1)],
         mix: Some("tpcb-like=2,simple-update=1,select-only=1"),

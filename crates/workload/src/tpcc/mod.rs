@@ -51,6 +51,7 @@ pub static FAMILY: Family = Family {
         help: "TPC-C, revision 5.11",
     }],
     takes_distribution: false,
+    is_divisible: true,
     trial: Trial {
         data: &[("warehouses", 1)],
         mix: None,

@@ -62,6 +62,7 @@ pub static FAMILY: Family = Family {
     },
     members: &core::MEMBERS,
     takes_distribution: true,
+    is_divisible: false,
     trial: Trial {
         data: &[("records", 10_000)],
         mix: Some("read=1,update=2,insert=1,scan=1,read-modify-write=1"),

@@ -9,8 +9,8 @@ use rustix::process::{Resource, getrlimit};
 /// What every model keeps of a page at least: its place in the buffer.
 const PAGE_BYTES: u64 = 4;
 
-/// What models keep of a page in the buffer, with rows of leaves that changed: 0.8 KB
-/// (PostgreSQL, YCSB A) to 5 KB (InnoDB, TPC-C with 16 KiB pages) were seen.
+/// What models keep of a page in the buffer, with what they know of those beside it: 1.3 KB
+/// (InnoDB, TPC-C, 16 KiB pages alone) to 1.6 KB (all page sizes from 4 KiB on) were seen.
 const FRAME_BYTES: u64 = 1536;
 
 /// About the memory that the cells of a prediction take.

@@ -1,0 +1,195 @@
+//! Which part of large data is predicted: filling a buffer of 64 GiB takes minutes and tens of
+//! gigabytes, filling an eighth of it over an eighth of the rows a few seconds.
+
+use std::collections::HashMap;
+
+use octavo_predict::Miniature;
+use octavo_units::ByteCount;
+use octavo_workload::{DataSpec, Workload, WorkloadError};
+
+use crate::{
+    error::CampaignError,
+    plan::{Cell, Plan},
+    resolved::ResolvedPlan,
+};
+
+/// What every buffer has in a miniature, at least. Chosen: it has 16,384 pages or more, and
+/// rows of which there are as many in any part, such as TPC-C's items (10 MB), take a percent.
+const MEMORY_MIN: ByteCount = ByteCount::mib(1024);
+
+/// Of what the scale counts, such as warehouses, at least so many for each client: clients are
+/// not to wait for each other's rows more often than they do in the whole. Chosen: of
+/// clients that change a row of their warehouse, one in ten meets another then at most, for
+/// half of its time.
+const SCALE_A_CLIENT: u64 = 10;
+
+/// … and so many in all. Rounding the scale changes the data by a percent at most then.
+const SCALE_MIN: u64 = 100;
+
+/// The most that anything is divided by.
+const DIVISOR_MAX: u32 = 64;
+
+/// A part of some rows, and which.
+pub(super) struct Small {
+    pub(super) miniature: Miniature,
+    pub(super) workload: Box<dyn Workload>,
+    data: DataSpec,
+}
+
+/// The parts that are predicted in the place of all, if any are.
+#[derive(Default)]
+pub(super) struct Parts {
+    all: Vec<Small>,
+    /// By the number of the cell: which of them is its.
+    of_cells: HashMap<usize, usize>,
+}
+
+impl Parts {
+    /// Those of a plan. What is compared has the same part, which the smallest buffer decides.
+    ///
+    /// # Errors
+    /// When a workload cannot be made, or a database has no model.
+    pub(super) fn of(resolved: &ResolvedPlan<'_>, rotates: bool) -> Result<Self, CampaignError> {
+        let plan = resolved.plan();
+        let cells = plan.cells();
+        let mut parts = Self::default();
+        if !plan.workload.family().is_divisible {
+            return Ok(parts);
+        }
+        for group in plan.groups() {
+            let of_group = || group.cells.iter().map(|&cell| &cells[cell]);
+            let mut divisor = u32::MAX;
+            for cell in of_group() {
+                let is_divisible = cell.database.model(rotates)?.is_divisible();
+                divisor = divisor.min(if is_divisible { divisor_of(cell) } else { 1 });
+            }
+            for (&number, cell) in group.cells.iter().zip(of_group()) {
+                if let Some(part) = parts.part(plan, cell.data, divisor)? {
+                    parts.of_cells.insert(number, part);
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Which of the parts such a one of these rows is; `None` where it cannot be.
+    fn part(
+        &mut self,
+        plan: &Plan,
+        data: DataSpec,
+        divisor: u32,
+    ) -> Result<Option<usize>, WorkloadError> {
+        let miniature = Miniature::new(divisor);
+        let mut all = self.all.iter();
+        let known = all.position(|small| (small.data, small.miniature) == (data, miniature));
+        if known.is_some() || !miniature.is_small() {
+            return Ok(known);
+        }
+        let scale = data.kind().scale();
+        let multiple = scale.multiple_of;
+        let part = data.scale() / u64::from(divisor) / multiple * multiple;
+        let Ok(rows) = data.with(&[(scale.name, part)]) else {
+            return Ok(None);
+        };
+        self.all.push(Small {
+            miniature,
+            workload: plan.workload(rows)?,
+            data,
+        });
+        Ok(Some(self.all.len() - 1))
+    }
+
+    /// The part that is predicted in the place of a cell.
+    pub(super) fn of_cell(&self, number: usize) -> Option<&Small> {
+        Some(&self.all[*self.of_cells.get(&number)?])
+    }
+
+    /// The smallest part, such as "1/8".
+    pub(super) fn smallest(&self) -> Option<String> {
+        let divisors = self.all.iter().map(|small| small.miniature.divisor());
+        Some(format!("1/{}", divisors.max()?))
+    }
+}
+
+impl Small {
+    /// What of so many bytes is in the part.
+    pub(super) fn share(&self, of: ByteCount) -> ByteCount {
+        let scales = [self.workload.data_spec(), self.data].map(|data| u128::from(data.scale()));
+        let share = u128::from(of.get()) * scales[0] / scales[1].max(1);
+        ByteCount::new(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
+/// By what a cell's rows and buffer may be divided: a power of two.
+fn divisor_of(cell: &Cell) -> u32 {
+    let scale = cell.data.scale();
+    let scale_min = SCALE_MIN.max(SCALE_A_CLIENT * u64::from(cell.clients));
+    let most = (cell.memory.get() / MEMORY_MIN.get()).min(scale / scale_min);
+    match most.checked_ilog2() {
+        Some(power) => 1 << power.min(DIVISOR_MAX.ilog2()),
+        None => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, sync::Arc};
+
+    use octavo_units::PageSize;
+
+    use super::*;
+    use crate::plan::{TestedDatabase, tests::plan};
+
+    fn plan_of(database: &str, workload: &str, scale: u64) -> Plan {
+        let registry = octavo_database::Registry::standard();
+        let kind = registry.find(database).unwrap();
+        let spec = octavo_database::DatabaseSpec::new(kind, Vec::new()).unwrap();
+        let workload: octavo_workload::WorkloadName = workload.parse().unwrap();
+        let name = workload.family().data.scale().name;
+        Plan {
+            databases: vec![Arc::new(TestedDatabase::new(&spec).unwrap())],
+            data: vec![workload.data_spec(&[(name, scale)]).unwrap()],
+            workload,
+            page_sizes: [4096, 16_384].map(|b| PageSize::new(b).unwrap()).to_vec(),
+            memories: vec![ByteCount::mib(1024), ByteCount::mib(16_384)],
+            ..plan()
+        }
+    }
+
+    /// The divisors of the cells: two with 1 GiB, then two with 16 GiB.
+    fn divisors(plan: &Plan) -> Vec<u32> {
+        let resolved = ResolvedPlan::new(plan, Path::new("nowhere")).unwrap();
+        let parts = Parts::of(&resolved, false).unwrap();
+        let part = |number| parts.of_cell(number);
+        let divisor = |number| part(number).map_or(1, |small| small.miniature.divisor());
+        (0..4).map(divisor).collect()
+    }
+
+    #[test]
+    fn the_smallest_buffer_of_a_group_and_the_clients_decide_the_part_by_hand() {
+        // A sixteenth of 16 GiB is the least; a sixteenth of 2,000 warehouses are 125.
+        let mut plan = plan_of("mariadb", "tpcc", 2000);
+        assert_eq!(divisors(&plan), [1, 1, 16, 16]);
+        // 40 clients want 400 warehouses: a quarter are 500.
+        plan.clients = vec![40];
+        assert_eq!(divisors(&plan), [1, 1, 4, 4]);
+        for (database, workload, scale) in [
+            ("sqlite", "tpcc", 2000),
+            ("mariadb", "ycsb-a", 100_000_000),
+            ("mariadb", "tpcc", 199),
+        ] {
+            assert_eq!(divisors(&plan_of(database, workload, scale)), [1; 4]);
+        }
+    }
+
+    #[test]
+    fn memory_is_divided_as_the_rows_are() {
+        let plan = plan_of("mariadb", "tpcc", 2001);
+        let resolved = ResolvedPlan::new(&plan, Path::new("nowhere")).unwrap();
+        let parts = Parts::of(&resolved, false).unwrap();
+        assert_eq!(parts.smallest().as_deref(), Some("1/16"));
+        let small = parts.of_cell(2).unwrap();
+        assert_eq!(small.workload.data_spec().scale(), 125);
+        assert_eq!(small.share(ByteCount::new(2001)), ByteCount::new(125));
+    }
+}

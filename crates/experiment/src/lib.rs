@@ -39,6 +39,7 @@ pub mod observer;
 pub mod plan;
 pub mod prediction;
 pub mod prices;
+mod program;
 pub mod ramp;
 pub mod record;
 mod resolved;

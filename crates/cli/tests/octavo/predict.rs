@@ -383,18 +383,25 @@ fn long_predictions_tell_how_even_throughput_is() {
 }
 
 #[test]
-fn a_repeated_command_predicts_anew() {
+fn a_repeated_command_reads_what_it_has_and_another_predicts_anew() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("predicted");
     let output = predict(&directory).arg("--device=ec").output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     let first = slices(&directory);
+    let made = |directory: &Path| {
+        use std::os::unix::fs::MetadataExt as _;
+        fs::metadata(directory.join("octavo.db")).unwrap().ino()
+    };
+    let made_first = made(&directory);
     for device in ["--device=ec", "--device=instant"] {
         let output = predict(&directory).arg(device).output().unwrap();
         assert!(output.status.success(), "{}", complaint(&output));
         let again = slices(&directory);
         assert_eq!(again.len(), first.len());
         assert_eq!(again == first, device == "--device=ec", "{device}");
+        let is_read = made(&directory) == made_first;
+        assert_eq!(is_read, device == "--device=ec", "{device}");
         // Only another prediction is named, with the command that makes it again.
         let said = complaint(&output);
         let is_other = device == "--device=instant";

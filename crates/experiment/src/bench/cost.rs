@@ -4,10 +4,8 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     fs::{self, File},
     io::{self, Write},
-    os::unix::fs::MetadataExt,
     path::Path,
     process,
     time::Duration,
@@ -22,7 +20,7 @@ use octavo_workload::Workload;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::machine;
+use crate::{machine, program};
 
 /// How long it is measured.
 const MEASURED: Duration = Duration::from_millis(400);
@@ -61,17 +59,12 @@ struct Conditions {
 
 impl Conditions {
     fn here(workload: &dyn Workload, octavo_version: &str) -> io::Result<Self> {
-        let program = fs::metadata(env::current_exe()?)?;
+        let program = program::identity(octavo_version)?;
         let data = serde_json::to_string(&workload.data_spec())?;
         let mix = workload.mix().describe(workload.transactions());
         let host = rustix::system::uname().nodename().to_string_lossy().into();
         Ok(Self {
-            program: format!(
-                "{octavo_version}, {} bytes, {}.{:09}",
-                program.len(),
-                program.mtime(),
-                program.mtime_nsec()
-            ),
+            program,
             machine: machine::describe()
                 .into_iter()
                 .chain([("host", host)])
@@ -208,6 +201,8 @@ fn processor_time() -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use octavo_workload::Tpcc;
 
     use super::*;

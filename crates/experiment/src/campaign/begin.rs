@@ -45,6 +45,10 @@ pub fn campaign(
                 ramp.clients
             )));
         }
+        let inputs = settings.inputs();
+        if let Some(findings) = made_before(settings, inputs.as_deref())? {
+            return Ok(findings);
+        }
         let names = resolved.names();
         let mut executor = PredictedExecutor::new(resolved, prediction, WarmUp::horizon(settings))?;
         let directory = WorkDirectory::open(&settings.directory, &names)?;
@@ -53,8 +57,12 @@ pub fn campaign(
             Ok(mut store) => {
                 adopt(settings, &mut store, executor.source())?;
                 let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
-                Campaign::new(settings, store, executor.source(), &monitor)?
-                    .carry_out(&mut executor)
+                let findings = Campaign::new(settings, store, executor.source(), &monitor)?
+                    .carry_out(&mut executor)?;
+                if let Some(inputs) = inputs {
+                    Store::open_or_create(&directory.store())?.set_inputs(&inputs)?;
+                }
+                Ok(findings)
             }
             Err(error) => {
                 directory.abandon()?;
@@ -112,6 +120,29 @@ pub fn campaign(
         findings.spent_s = store.time_spent()?.as_secs_f64();
     }
     Ok(findings)
+}
+
+/// What the directory has of the same prediction, if that was finished: it would come out the
+/// same.
+fn made_before(
+    settings: &CampaignSettings,
+    inputs: Option<&str>,
+) -> Result<Option<Findings>, CampaignError> {
+    let path = settings.directory.join(STORE);
+    if inputs.is_none() || !path.exists() {
+        return Ok(None);
+    }
+    // What cannot be read is for those who begin anew to refuse.
+    let Ok(store) = Store::open(&path) else {
+        return Ok(None);
+    };
+    if store.inputs()?.as_deref() != inputs {
+        return Ok(None);
+    }
+    if let Some(command) = &settings.command {
+        store.set_command(command)?;
+    }
+    Ok(Findings::read(&store)?)
 }
 
 /// Removes an earlier prediction: what it was made from is not all in its plan, and one

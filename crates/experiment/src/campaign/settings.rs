@@ -1,10 +1,15 @@
 //! What to carry out, and how far.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use crate::{
     plan::{Plan, SliceLength},
     prediction::Prediction,
+    program,
 };
 
 /// What to carry out, and how far.
@@ -37,4 +42,17 @@ pub struct CampaignSettings {
     pub command: Option<String>,
     /// The version of Octavo, for the store.
     pub octavo_version: &'static str,
+}
+
+impl CampaignSettings {
+    /// What a prediction is made from, in short: its plan, models, passes and slices, and the
+    /// program. `None` for what is measured, and where the program cannot be told.
+    pub(super) fn inputs(&self) -> Option<String> {
+        let prediction = self.prediction.as_ref()?;
+        let program = program::identity(self.octavo_version).ok()?;
+        let inputs = (program, &self.plan, prediction, self.passes, &self.slices);
+        let mut hasher = DefaultHasher::new();
+        format!("{inputs:?}").hash(&mut hasher);
+        Some(format!("{:016x}", hasher.finish()))
+    }
 }

@@ -12,7 +12,6 @@ use crate::{
     engine::{Engine, EngineError, Modeled, Opening},
     pages::ObjectPages,
     replacement::{Recording, Replacement},
-    system::Setup,
 };
 
 /// The option of every modeled database that names the policy of its buffer, as
@@ -102,22 +101,16 @@ impl Model {
         self.modeled.is_divisible() && matches!(self.replacement, Replacement::Own)
     }
 
+    /// Which policy its buffer has.
+    pub(crate) fn replacement(&self) -> &Replacement {
+        &self.replacement
+    }
+
     /// The database after loading, with the buffer's memory as it is given.
-    pub(crate) fn open(
-        &self,
-        workload: &dyn Workload,
-        setup: &Setup,
-    ) -> Result<Box<dyn Engine>, EngineError> {
-        if self.is_optimal() {
-            return Err(EngineError::NoFuture);
+    pub(crate) fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        match self.is_optimal() {
+            true => Err(EngineError::NoFuture),
+            false => self.modeled.open(opening),
         }
-        self.modeled.open(&Opening {
-            workload,
-            page_size: setup.page_size,
-            memory: setup.memory,
-            clients: setup.clients.max(1),
-            miniature: setup.miniature,
-            replacement: &self.replacement,
-        })
     }
 }

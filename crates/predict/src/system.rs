@@ -16,7 +16,7 @@ use crate::{
     background::Background,
     commits::Commits,
     cpu::{CpuCost, Work},
-    engine::{Engine, Referred},
+    engine::{Engine, Opening, Referred},
     error::PredictError,
     io::{Asked, Io, Purpose},
     latch::Latch,
@@ -224,7 +224,14 @@ impl System {
         flow: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<Self, PredictError> {
         let miniature = setup.miniature;
-        let engine = setup.model.open(workload, setup)?;
+        let engine = setup.model.open(&Opening {
+            workload,
+            page_size: setup.page_size,
+            memory: setup.memory,
+            clients: setup.clients.max(1),
+            miniature,
+            replacement: setup.model.replacement(),
+        })?;
         let size = engine.size();
         check_room(device.as_ref(), size, miniature)?;
         load(device.as_mut(), size, miniature, flow)?;

@@ -81,7 +81,7 @@ impl<'a> PredictedExecutor<'a> {
             false => Parts::of(&resolved, prediction.device.rotates())?,
         };
         let mut needs = Needs::default();
-        for (number, cell) in cells.iter().enumerate() {
+        for cell in &cells {
             let database = resolved.database(&cell.database);
             let needed = database.estimate(resolved.workload(cell.data), cell.page_size);
             if needed > capacity {
@@ -91,7 +91,7 @@ impl<'a> PredictedExecutor<'a> {
                     prediction.device.name()
                 )));
             }
-            let small = parts.of_cell(number);
+            let small = parts.of_cell(cell);
             let of_part = |bytes| small.map_or(bytes, |small| small.share(bytes));
             needs.add(of_part(needed), of_part(cell.memory), cell.page_size);
         }
@@ -104,6 +104,25 @@ impl<'a> PredictedExecutor<'a> {
             horizon,
             parts,
         })
+    }
+}
+
+impl PredictedExecutor<'_> {
+    /// How many processors clients and database share.
+    fn processors(&self) -> String {
+        let cpus = self.resolved.plan().cpus.iter();
+        let cpus = cpus.map(|cpus| cpus.unwrap_or(self.prediction.processors).to_string());
+        cpus.collect::<Vec<_>>().join(", ")
+    }
+
+    /// How large the largest data is.
+    fn data(&self) -> String {
+        let cells = self.resolved.plan().cells();
+        let sizes = cells.iter().map(|cell| {
+            let database = self.resolved.database(&cell.database);
+            database.estimate_rows(self.resolved.workload(cell.data), cell.page_size)
+        });
+        format!("about {}", sizes.max().unwrap_or_default())
     }
 }
 
@@ -123,6 +142,8 @@ impl Executor for PredictedExecutor<'_> {
             (SOURCE, PREDICTED.to_owned()),
             ("device", device.name()),
             ("processor", cpu.source.clone()),
+            ("processors", self.processors()),
+            ("size of the data", self.data()),
         ];
         let modeled = self.resolved.plan().databases[0].modeled();
         if let Ok(Comparison::AsOf(other)) = modeled.map(|of| of.comparison) {
@@ -131,7 +152,7 @@ impl Executor for PredictedExecutor<'_> {
                 format!("as of {}, in its place", other.database.title),
             ));
         }
-        facts.extend(self.parts.smallest().map(|part| (PART, part)));
+        facts.extend(self.parts.words().map(|part| (PART, part)));
         if let Some(machine) = machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
         }
@@ -160,7 +181,7 @@ impl Executor for PredictedExecutor<'_> {
                 place + 1,
                 cells.len()
             ));
-            let small = self.parts.of_cell(number);
+            let small = self.parts.of_cell(cell);
             let workload = match small {
                 Some(small) => small.workload.as_ref(),
                 None => self.resolved.workload(cell.data),

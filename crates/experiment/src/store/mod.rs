@@ -52,7 +52,7 @@ pub const CHANGED: &str = "changed";
 pub(crate) const SOURCE: &str = "source";
 pub(crate) const PREDICTED: &str = "predicted by models, not measured";
 /// The fact of a storage that says which part of rows, buffer and log was predicted in place of
-/// all, the smallest of several, such as "1/8".
+/// all, such as "1/8".
 pub(crate) const PART: &str = "predicted part";
 
 const SCHEMA: &str = include_str!("schema.sql");

@@ -99,7 +99,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         }
         Caveat::InSmall { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses and \
-             writes as often as all of it (docs/predictions.md). --whole predicts all."
+             writes as often as all of it, and is as fast within some percent (docs/predictions.md). \
+             --whole predicts all."
         ),
         Caveat::NotPredicted { reason } => format!(
             "Not all page sizes were predicted first ({reason}), so those that were not are \

@@ -45,8 +45,11 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
             ),
         },
     );
-    let cpus = plan.cpus.iter().map(|cpus| Level::Cpus(*cpus));
-    add("CPUs", join(cpus, ", "));
+    // What is predicted has as many as its storage says.
+    if findings.source == Source::Measured || plan.cpus != [None] {
+        let cpus = plan.cpus.iter().map(|cpus| Level::Cpus(*cpus));
+        add("CPUs", join(cpus, ", "));
+    }
     add("page sizes", page_sizes(findings));
     add("memory", join(&plan.memories, ", "));
     if plan.storages.iter().any(|storage| *storage != Storage::Own) {

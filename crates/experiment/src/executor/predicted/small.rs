@@ -36,82 +36,69 @@ pub(super) struct Small {
     data: DataSpec,
 }
 
-/// The parts that are predicted in the place of all, if any are.
+/// The parts that are predicted in the place of all, by the rows that they are of.
 #[derive(Default)]
-pub(super) struct Parts {
-    all: Vec<Small>,
-    /// By the number of the cell: which of them is its.
-    of_cells: HashMap<usize, usize>,
-}
+pub(super) struct Parts(HashMap<DataSpec, Small>);
 
 impl Parts {
-    /// Those of a plan. What is compared has the same part, which the smallest buffer decides.
+    /// Those of a plan: all cells with the same rows have the same part, which the smallest
+    /// buffer decides, since all may be compared.
     ///
     /// # Errors
     /// When a workload cannot be made, or a database has no model.
     pub(super) fn of(resolved: &ResolvedPlan<'_>, rotates: bool) -> Result<Self, CampaignError> {
         let plan = resolved.plan();
-        let cells = plan.cells();
         let mut parts = Self::default();
         if !plan.workload.family().is_divisible {
             return Ok(parts);
         }
-        for group in plan.groups() {
-            let of_group = || group.cells.iter().map(|&cell| &cells[cell]);
+        let cells = plan.cells();
+        for &data in &plan.data {
+            let of_data = || cells.iter().filter(|cell| cell.data == data);
             let mut divisor = u32::MAX;
-            for cell in of_group() {
+            for cell in of_data() {
                 let is_divisible = cell.database.model(rotates)?.is_divisible();
                 divisor = divisor.min(if is_divisible { divisor_of(cell) } else { 1 });
             }
-            for (&number, cell) in group.cells.iter().zip(of_group()) {
-                if let Some(part) = parts.part(plan, cell.data, divisor)? {
-                    parts.of_cells.insert(number, part);
-                }
+            if let Some(small) = Small::of(plan, data, divisor)? {
+                parts.0.insert(data, small);
             }
         }
         Ok(parts)
     }
 
-    /// Which of the parts such a one of these rows is; `None` where it cannot be.
-    fn part(
-        &mut self,
-        plan: &Plan,
-        data: DataSpec,
-        divisor: u32,
-    ) -> Result<Option<usize>, WorkloadError> {
-        let miniature = Miniature::new(divisor);
-        let mut all = self.all.iter();
-        let known = all.position(|small| (small.data, small.miniature) == (data, miniature));
-        if known.is_some() || !miniature.is_small() {
-            return Ok(known);
-        }
-        let scale = data.kind().scale();
-        let multiple = scale.multiple_of;
-        let part = data.scale() / u64::from(divisor) / multiple * multiple;
-        let Ok(rows) = data.with(&[(scale.name, part)]) else {
-            return Ok(None);
-        };
-        self.all.push(Small {
-            miniature,
-            workload: plan.workload(rows)?,
-            data,
-        });
-        Ok(Some(self.all.len() - 1))
+    /// The part that is predicted in the place of all rows of a cell.
+    pub(super) fn of_cell(&self, cell: &Cell) -> Option<&Small> {
+        self.0.get(&cell.data)
     }
 
-    /// The part that is predicted in the place of a cell.
-    pub(super) fn of_cell(&self, number: usize) -> Option<&Small> {
-        Some(&self.all[*self.of_cells.get(&number)?])
-    }
-
-    /// The smallest part, such as "1/8".
-    pub(super) fn smallest(&self) -> Option<String> {
-        let divisors = self.all.iter().map(|small| small.miniature.divisor());
-        Some(format!("1/{}", divisors.max()?))
+    /// Which parts they are, such as "1/8".
+    pub(super) fn words(&self) -> Option<String> {
+        let mut divisors: Vec<u32> = self.0.values().map(|of| of.miniature.divisor()).collect();
+        divisors.sort_unstable();
+        divisors.dedup();
+        let words: Vec<String> = divisors.iter().map(|of| format!("1/{of}")).collect();
+        (!words.is_empty()).then(|| words.join(" and "))
     }
 }
 
 impl Small {
+    /// Such a part of these rows; `None` where it cannot be.
+    fn of(plan: &Plan, data: DataSpec, divisor: u32) -> Result<Option<Self>, WorkloadError> {
+        let miniature = Miniature::new(divisor);
+        let scale = data.kind().scale();
+        let multiple = scale.multiple_of;
+        let part = data.scale() / u64::from(divisor) / multiple * multiple;
+        match data.with(&[(scale.name, part)]) {
+            Ok(rows) if miniature.is_small() => Ok(Some(Self {
+                miniature,
+                workload: plan.workload(rows)?,
+                data,
+            })),
+            _ => Ok(None),
+        }
+    }
+
     /// What of so many bytes is in the part.
     pub(super) fn share(&self, of: ByteCount) -> ByteCount {
         let scales = [self.workload.data_spec(), self.data].map(|data| u128::from(data.scale()));
@@ -151,28 +138,32 @@ mod tests {
             data: vec![workload.data_spec(&[(name, scale)]).unwrap()],
             workload,
             page_sizes: [4096, 16_384].map(|b| PageSize::new(b).unwrap()).to_vec(),
-            memories: vec![ByteCount::mib(1024), ByteCount::mib(16_384)],
+            memories: vec![ByteCount::mib(4096), ByteCount::mib(16_384)],
             ..plan()
         }
     }
 
-    /// The divisors of the cells: two with 1 GiB, then two with 16 GiB.
+    /// The divisors of the cells.
     fn divisors(plan: &Plan) -> Vec<u32> {
         let resolved = ResolvedPlan::new(plan, Path::new("nowhere")).unwrap();
         let parts = Parts::of(&resolved, false).unwrap();
-        let part = |number| parts.of_cell(number);
-        let divisor = |number| part(number).map_or(1, |small| small.miniature.divisor());
-        (0..4).map(divisor).collect()
+        let part = |cell| parts.of_cell(cell);
+        let divisor = |cell| part(cell).map_or(1, |small| small.miniature.divisor());
+        plan.cells().iter().map(divisor).collect()
     }
 
     #[test]
-    fn the_smallest_buffer_of_a_group_and_the_clients_decide_the_part_by_hand() {
-        // A sixteenth of 16 GiB is the least; a sixteenth of 2,000 warehouses are 125.
+    fn the_smallest_buffer_and_the_clients_decide_the_part_by_hand() {
+        // A quarter of 4 GiB is the least. A sixteenth of 2,000 warehouses are 125.
         let mut plan = plan_of("mariadb", "tpcc", 2000);
-        assert_eq!(divisors(&plan), [1, 1, 16, 16]);
+        assert_eq!(divisors(&plan), [4; 4]);
+        plan.memories.remove(0);
+        assert_eq!(divisors(&plan), [16; 2]);
         // 40 clients want 400 warehouses: a quarter are 500.
         plan.clients = vec![40];
-        assert_eq!(divisors(&plan), [1, 1, 4, 4]);
+        assert_eq!(divisors(&plan), [4; 2]);
+        plan.memories.push(ByteCount::mib(1024));
+        assert_eq!(divisors(&plan), [1; 4]);
         for (database, workload, scale) in [
             ("sqlite", "tpcc", 2000),
             ("mariadb", "ycsb-a", 100_000_000),
@@ -187,9 +178,9 @@ mod tests {
         let plan = plan_of("mariadb", "tpcc", 2001);
         let resolved = ResolvedPlan::new(&plan, Path::new("nowhere")).unwrap();
         let parts = Parts::of(&resolved, false).unwrap();
-        assert_eq!(parts.smallest().as_deref(), Some("1/16"));
-        let small = parts.of_cell(2).unwrap();
-        assert_eq!(small.workload.data_spec().scale(), 125);
-        assert_eq!(small.share(ByteCount::new(2001)), ByteCount::new(125));
+        assert_eq!(parts.words().as_deref(), Some("1/4"));
+        let small = parts.of_cell(&plan.cells()[2]).unwrap();
+        assert_eq!(small.workload.data_spec().scale(), 500);
+        assert_eq!(small.share(ByteCount::new(2001)), ByteCount::new(500));
     }
 }

@@ -54,12 +54,16 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The command of an earlier prediction in the directory, where it has another plan: its
-/// results are about to be replaced.
+/// The command of an earlier prediction in the directory, where that was made from something
+/// else: its results are about to be replaced.
 fn replaced_command(settings: &CampaignSettings) -> Option<String> {
     let store = Store::open(&settings.directory.join(STORE)).ok()?;
     let is_prediction = store.source().ok()? == Some(Source::Predicted);
-    let is_other = is_prediction && store.plan().ok()? != Some(settings.plan.clone());
+    let is_same = match store.inputs().ok()? {
+        Some(inputs) => Some(inputs) == settings.inputs(),
+        None => store.plan().ok()? == Some(settings.plan.clone()),
+    };
+    let is_other = is_prediction && !is_same;
     is_other.then(|| store.command().ok().flatten()).flatten()
 }
 
@@ -230,8 +234,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             machine,
             warm_up_max: None,
             ends_slices: flags.slices.transactions.is_some(),
-            // So many transactions are of all rows.
-            is_whole: flags.whole || flags.slices.warm_up.is_some(),
+            in_part: flags.part,
         }),
         budget: None,
         passes: Some(flags.passes),

@@ -415,6 +415,34 @@ fn a_repeated_command_reads_what_it_has_and_another_predicts_anew() {
     }
 }
 
+/// Both widths are 1.1 KiB in words.
+#[test]
+fn rows_that_differ_by_bytes_are_other_rows() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("predicted");
+    let predicted = |width: &str| {
+        let mut command = octavo();
+        command.arg("predict").arg(&directory).args([
+            "--device=nvme-tlc",
+            "--memory=1MiB",
+            "--passes=8",
+            "--transactions=20",
+            "--workload=ycsb-c",
+            "--records=3000",
+            "--row-bytes",
+            width,
+        ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        slices(&directory)
+    };
+    let narrow = predicted("1080");
+    assert_ne!(predicted("1170"), narrow);
+    // What a full disk or a kill leaves is no prediction, and in nobody's way.
+    fs::write(directory.join("octavo.db"), "").unwrap();
+    assert_eq!(predicted("1080"), narrow);
+}
+
 #[test]
 fn what_is_not_modeled_is_refused_in_one_line() {
     let parent = tempfile::tempdir().unwrap();

@@ -292,6 +292,25 @@ impl Entry {
         }
     }
 
+    /// Flash that it has beyond its capacity; nothing of what maps superblocks, and of several
+    /// drives, where it is not known how much serves one place. `None` where there is no flash.
+    pub fn spare(&self) -> Option<ByteCount> {
+        match self.model() {
+            Model::Flash(flash) => {
+                let share = flash
+                    .page
+                    .as_ref()
+                    .map_or(0.0, |of| of.over_provisioning.value);
+                Some(ByteCount::new(
+                    (flash.capacity_bytes.value as f64 * share) as u64,
+                ))
+            }
+            Model::Raid(_) if self.rotates() => None,
+            Model::Raid(_) | Model::Array(_) => Some(ByteCount::ZERO),
+            _ => None,
+        }
+    }
+
     /// The same for bursts of writes that are as many times shorter: what a volume saves up for
     /// them is divided. Other devices stay as they are.
     #[must_use]

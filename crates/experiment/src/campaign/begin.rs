@@ -45,13 +45,13 @@ pub fn campaign(
                 ramp.clients
             )));
         }
-        let inputs = settings.inputs();
-        if let Some(findings) = made_before(settings, inputs.as_deref())? {
-            return Ok(findings);
-        }
         let names = resolved.names();
         let mut executor = PredictedExecutor::new(resolved, prediction, WarmUp::horizon(settings))?;
         let directory = WorkDirectory::open(&settings.directory, &names)?;
+        let inputs = settings.inputs();
+        if let Some(findings) = made_before(settings, &directory.store(), inputs.as_deref())? {
+            return Ok(findings);
+        }
         begin_anew(&directory.store())?;
         return match Store::open_or_create(&directory.store()) {
             Ok(mut store) => {
@@ -126,20 +126,24 @@ pub fn campaign(
 /// same.
 fn made_before(
     settings: &CampaignSettings,
+    path: &Path,
     inputs: Option<&str>,
 ) -> Result<Option<Findings>, CampaignError> {
-    let path = settings.directory.join(STORE);
     if inputs.is_none() || !path.exists() {
         return Ok(None);
     }
     // What cannot be read is for those who begin anew to refuse.
-    let Ok(store) = Store::open(&path) else {
+    let Ok(store) = Store::open(path) else {
         return Ok(None);
     };
-    if store.inputs()?.as_deref() != inputs {
+    let is_same =
+        store.inputs()?.as_deref() == inputs && store.plan()?.as_ref() == Some(&settings.plan);
+    if !is_same {
         return Ok(None);
     }
-    if let Some(command) = &settings.command {
+    if let Some(command) = &settings.command
+        && store.command()?.as_ref() != Some(command)
+    {
         store.set_command(command)?;
     }
     Ok(Findings::read(&store)?)
@@ -148,7 +152,9 @@ fn made_before(
 /// Removes an earlier prediction: what it was made from is not all in its plan, and one
 /// that was interrupted would go on with other inputs.
 fn begin_anew(path: &Path) -> Result<(), CampaignError> {
-    if !path.exists() || Store::open(path)?.source()? != Some(Source::Predicted) {
+    // One that a full disk or a kill left empty has nothing.
+    let is_empty = fs::metadata(path).is_ok_and(|file| file.len() == 0);
+    if !path.exists() || (!is_empty && Store::open(path)?.source()? != Some(Source::Predicted)) {
         return Ok(());
     }
     for end in ["", "-wal", "-shm"] {

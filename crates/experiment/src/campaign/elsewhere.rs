@@ -155,7 +155,7 @@ impl MeasuredHere {
             // A budget's rest has no time for more.
             warm_up_max: Some(WARM_UP_MAX),
             ends_slices: false,
-            is_whole: false,
+            in_part: false,
         };
         let mut plan = settings.plan.clone();
         plan.memories = vec![self.memory];

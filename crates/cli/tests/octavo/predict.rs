@@ -424,7 +424,7 @@ fn rows_that_differ_by_bytes_are_other_rows() {
         let mut command = octavo();
         command.arg("predict").arg(&directory).args([
             "--device=nvme-tlc",
-            "--memory=1MiB",
+            "--memory=2MiB",
             "--passes=8",
             "--transactions=20",
             "--workload=ycsb-c",

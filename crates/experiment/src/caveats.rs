@@ -52,7 +52,7 @@ pub enum Caveat {
         rows: f64,
     },
     /// A part of rows, buffer and log was predicted in place of all.
-    InSmall {
+    InPart {
         /// Which part, such as "1/8".
         part: String,
     },
@@ -252,7 +252,7 @@ impl Caveat {
             Self::Screened { .. }
             | Self::NoDeviceCounters
             | Self::Grows { .. }
-            | Self::InSmall { .. }
+            | Self::InPart { .. }
             | Self::NotPredicted { .. } => Severity::Note,
         }
     }

@@ -102,7 +102,7 @@ pub trait Executor {
     fn clear_up(&mut self, _keep_data: bool, _monitor: &Monitor<'_>) {}
 }
 
-/// What is known of a modeled cell beside its figures.
+/// What a model tells of a cell that no figure says.
 pub struct Modeled {
     /// What it is made from that is not known exactly.
     pub(crate) inputs: Vec<Input>,
@@ -163,7 +163,7 @@ pub trait Sitting {
     /// An open cell's figures since its warm-up.
     fn figures(&mut self, cell: usize) -> Option<Figures>;
 
-    /// What is known of open cells beside their figures; nothing of what is measured. They
+    /// What models tell of open cells that no figure says; nothing of measured ones. They
     /// execute more transactions, that do not count, side by side.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 
 use memory::Needs;
-use small::Parts;
+use part::Parts;
 
 use super::{Executor, Facts, Modeled, Sitting};
 use crate::{
@@ -38,7 +38,7 @@ use crate::{
 };
 
 mod memory;
-mod small;
+mod part;
 
 /// Predicts cells.
 pub(crate) struct PredictedExecutor<'a> {

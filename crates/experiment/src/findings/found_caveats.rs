@@ -75,7 +75,7 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
         caveats.push(Caveat::Grows { rows });
     }
     let part = findings.storage.iter().find(|(name, _)| name == PART);
-    caveats.extend(part.map(|(_, part)| Caveat::InSmall { part: part.clone() }));
+    caveats.extend(part.map(|(_, part)| Caveat::InPart { part: part.clone() }));
     let databases = &findings.plan.databases;
     if databases.iter().any(|of| of.replacement().is_some()) {
         let is_bound = databases.iter().any(|of| of.is_bound());

@@ -97,7 +97,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
-        Caveat::InSmall { part } => format!(
+        Caveat::InPart { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
              as often as all of it, and is some percent faster or slower (docs/predictions.md). \
              Without --part all is predicted."

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What every buffer has in a miniature, at least. Chosen: it has 16,384 pages or more, and
-/// rows of which there are as many in any part, such as TPC-C's items (10 MB), take a percent.
+/// rows that are as many in every part, such as TPC-C's items (10 MB), take a percent of it.
 const MEMORY_MIN: ByteCount = ByteCount::mib(1024);
 
 /// Of what the scale counts, such as warehouses, at least so many for each client: clients are
@@ -35,7 +35,7 @@ const SPARE_SHARE: u64 = 4;
 const DIVISOR_MAX: u32 = 64;
 
 /// A part of some rows, and which.
-pub(super) struct Small {
+pub(super) struct Part {
     pub(super) miniature: Miniature,
     pub(super) workload: Box<dyn Workload>,
     data: DataSpec,
@@ -43,7 +43,7 @@ pub(super) struct Small {
 
 /// The parts that are predicted in the place of all, by the rows that they are of.
 #[derive(Default)]
-pub(super) struct Parts(HashMap<DataSpec, Small>);
+pub(super) struct Parts(HashMap<DataSpec, Part>);
 
 impl Parts {
     /// Those of a plan: all cells with the same rows have the same part, which the smallest
@@ -77,7 +77,7 @@ impl Parts {
                 let is_divisible = is_divisible && has_spare;
                 divisor = divisor.min(if is_divisible { divisor_of(cell) } else { 1 });
             }
-            if let Some(small) = Small::of(plan, data, divisor)? {
+            if let Some(small) = Part::of(plan, data, divisor)? {
                 parts.0.insert(data, small);
             }
         }
@@ -85,7 +85,7 @@ impl Parts {
     }
 
     /// The part that is predicted in the place of all rows of a cell.
-    pub(super) fn of_cell(&self, cell: &Cell) -> Option<&Small> {
+    pub(super) fn of_cell(&self, cell: &Cell) -> Option<&Part> {
         self.0.get(&cell.data)
     }
 
@@ -99,7 +99,7 @@ impl Parts {
     }
 }
 
-impl Small {
+impl Part {
     /// Such a part of these rows; `None` where it cannot be.
     fn of(plan: &Plan, data: DataSpec, divisor: u32) -> Result<Option<Self>, WorkloadError> {
         let miniature = Miniature::new(divisor);
@@ -116,7 +116,7 @@ impl Small {
         }
     }
 
-    /// What of so many bytes is in the part.
+    /// How many of the whole's bytes the part has.
     pub(super) fn share(&self, of: ByteCount) -> ByteCount {
         let scales = [self.workload.data_spec(), self.data].map(|data| u128::from(data.scale()));
         let share = u128::from(of.get()) * scales[0] / scales[1].max(1);

@@ -1,0 +1,732 @@
+//! A script with its variables in their places, and how it runs.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use crate::{
+    PARAMETERS_MAX,
+    error::{RunError, SyntaxError},
+    evaluate::{Known, evaluate},
+    expression::{self, DEFAULT_SEED, Expression, Named},
+    random::Random,
+    split::{Meta, Piece, split},
+    sql::{self, Kind, Part, Template},
+    value::{Parameter, Value},
+    variables::{Definitions, Slot, Variables, is_name},
+};
+
+/// How a transaction wants to be kept apart from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It only reads.
+    Read,
+    /// It may write.
+    Write,
+    /// It may write, and what it has read stays so.
+    WriteRepeatable,
+    /// It may write, as if it were alone.
+    WriteSerializable,
+}
+
+/// What begins or ends a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// BEGIN.
+    Begin(Access),
+    /// COMMIT or END.
+    Commit,
+    /// ROLLBACK or ABORT.
+    Rollback,
+}
+
+/// What a program runs against.
+pub trait Host: Random {
+    /// Why the database refuses.
+    type Error: std::error::Error + 'static;
+
+    /// Begins or ends a transaction.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    fn control(&mut self, control: Control) -> Result<(), Self::Error>;
+
+    /// Runs a statement, by its position in [`Program::statements`], and hands over each
+    /// column of each row: its position, from 0 for a new row, and value.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    fn statement(
+        &mut self,
+        statement: usize,
+        parameters: &[Parameter<'_>],
+        column: &mut dyn FnMut(usize, Parameter<'_>),
+    ) -> Result<(), Self::Error>;
+
+    /// Waits, for `\sleep`.
+    fn sleep(&mut self, time: Duration);
+}
+
+/// A statement of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementText {
+    /// Its SQL.
+    pub parts: Vec<Part>,
+    /// How many parameters it has.
+    pub parameters: usize,
+    /// Whether it only reads, as far as its words say.
+    pub reads: bool,
+    /// Whether its columns become variables (`\gset` and `\aset`), so that [`Script::compile`]
+    /// has to know them.
+    pub wants_columns: bool,
+    /// Where it begins in the script, for [`Script::error`].
+    pub offset: usize,
+}
+
+/// A script that was read.
+#[derive(Clone, Debug)]
+pub struct Script {
+    name: String,
+    source: String,
+    commands: Vec<Command>,
+    statements: Vec<StatementText>,
+    definitions: Definitions,
+}
+
+/// The most bytes of a script. Chosen: far beyond what people write.
+const SOURCE_MAX: usize = 1 << 20;
+
+#[derive(Clone, Debug)]
+struct Command {
+    /// Where it begins in the script.
+    offset: usize,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// BEGIN; where it says nothing, what follows is looked at.
+    Begin(Option<Access>),
+    End(Control),
+    Statement {
+        statement: usize,
+        variables: Vec<(String, usize)>,
+        into: Option<Into>,
+    },
+    Set(String, Expression<Named>),
+    If(Expression<Named>),
+    Elif(Expression<Named>),
+    Else,
+    EndIf,
+    Sleep(Expression<Named>, Duration),
+}
+
+/// `\gset` and `\aset`.
+#[derive(Clone, Debug)]
+struct Into {
+    prefix: String,
+    /// `\gset` wants exactly one row; `\aset` takes the last one, if any.
+    is_one: bool,
+}
+
+/// Variables that pgbench sets itself. `scale` is 1 unless a definition says otherwise.
+const OWN: [&str; 4] = ["client_id", "random_seed", DEFAULT_SEED, "scale"];
+
+impl Script {
+    /// Reads a script. `name` is what its user calls it.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn parse(name: &str, source: &str, definitions: &Definitions) -> Result<Self, SyntaxError> {
+        if source.len() > SOURCE_MAX {
+            let message = format!(
+                "a script has at most {SOURCE_MAX} bytes, this one {}",
+                source.len()
+            );
+            return Err(SyntaxError::at(name, "", 0, message));
+        }
+        let mut script = Self {
+            name: name.to_owned(),
+            source: source.to_owned(),
+            commands: Vec::new(),
+            statements: Vec::new(),
+            definitions: definitions.clone(),
+        };
+        let pieces = split(name, source)?;
+        let set: BTreeSet<String> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Meta(meta) if meta.name == "set" => {
+                    let words = source[meta.arguments.clone()].split_whitespace();
+                    words.into_iter().next().map(str::to_owned)
+                }
+                _ => None,
+            })
+            .collect();
+        let is_set =
+            |name: &str| set.contains(name) || definitions.contains(name) || OWN.contains(&name);
+        for piece in &pieces {
+            match piece {
+                Piece::Meta(meta) => script.meta(meta)?,
+                Piece::Sql(sql) => {
+                    let begin = sql.text.len() - sql.text.trim_start().len();
+                    let offset = sql.offset(begin);
+                    let template = sql::template(sql, &is_set);
+                    let what = script.sql(&sql.text, template, offset)?;
+                    script.commands.push(Command { offset, what });
+                }
+            }
+        }
+        if script.commands.is_empty() {
+            return Err(script.error(0, "this script does nothing"));
+        }
+        script.check_branches()?;
+        script.infer_access();
+        Ok(script)
+    }
+
+    fn sql(&mut self, text: &str, template: Template, offset: usize) -> Result<What, SyntaxError> {
+        let kind = sql::kind(text);
+        Ok(match kind {
+            Kind::Begin(access) => What::Begin(access),
+            Kind::End(control) => What::End(control),
+            Kind::Reads | Kind::Writes => {
+                let parameters = template.variables.len();
+                if parameters > PARAMETERS_MAX {
+                    let message = format!("a statement has at most {PARAMETERS_MAX} variables");
+                    return Err(self.error(offset, message));
+                }
+                let mut parts = template.parts;
+                trim(&mut parts);
+                self.statements.push(StatementText {
+                    parts,
+                    parameters,
+                    reads: kind == Kind::Reads,
+                    wants_columns: false,
+                    offset,
+                });
+                What::Statement {
+                    statement: self.statements.len() - 1,
+                    variables: template.variables,
+                    into: None,
+                }
+            }
+        })
+    }
+
+    fn meta(&mut self, meta: &Meta) -> Result<(), SyntaxError> {
+        let offset = meta.offset;
+        let arguments = &self.source[meta.arguments.clone()];
+        let first = arguments.len() - arguments.trim_start().len();
+        let first = meta.arguments.start + first;
+        let words: Vec<&str> = arguments.split_whitespace().collect();
+        let expression =
+            |from: usize| expression::parse(&self.name, &self.source, from..meta.arguments.end);
+        let at_most = |count: usize| match words.len() <= count {
+            true => Ok(()),
+            false => Err(self.error(
+                first,
+                format!("\\{} takes at most {count} of these", meta.name),
+            )),
+        };
+        let what = match meta.name.as_str() {
+            "set" => {
+                let Some(name) = words.first().copied() else {
+                    return Err(self.error(offset, "\\set NAME EXPRESSION: the name is missing"));
+                };
+                if !is_name(name) {
+                    return Err(self.error(
+                        first,
+                        "a variable's name has letters, digits and underscores",
+                    ));
+                }
+                What::Set(name.to_owned(), expression(first + name.len())?)
+            }
+            "if" => What::If(expression(first)?),
+            "elif" => What::Elif(expression(first)?),
+            "else" | "endif" => {
+                at_most(0)?;
+                if meta.name == "else" {
+                    What::Else
+                } else {
+                    What::EndIf
+                }
+            }
+            "sleep" => {
+                at_most(2)?;
+                let (time, glued) = match words.first() {
+                    None => {
+                        return Err(
+                            self.error(offset, "\\sleep NUMBER us|ms|s: the number is missing")
+                        );
+                    }
+                    Some(word) => {
+                        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+                        if word.starts_with(':') {
+                            word.split_at(word.len())
+                        } else {
+                            word.split_at(digits)
+                        }
+                    }
+                };
+                let unit = match (glued, words.get(1).copied()) {
+                    ("", unit) => unit.unwrap_or("s"),
+                    (unit, None) => unit,
+                    (_, Some(_)) => return Err(self.error(first, "\\sleep has two units")),
+                };
+                let unit = match unit.to_ascii_lowercase().as_str() {
+                    "us" => Duration::from_micros(1),
+                    "ms" => Duration::from_millis(1),
+                    "s" => Duration::from_secs(1),
+                    _ => return Err(self.error(first, "\\sleep has the units us, ms and s")),
+                };
+                let time = expression::parse(&self.name, &self.source, first..first + time.len())?;
+                What::Sleep(time, unit)
+            }
+            "gset" | "aset" => {
+                at_most(1)?;
+                let name = meta.name.as_str();
+                let message = format!("\\{name} must stand behind a statement that has none yet");
+                let is_one = name == "gset";
+                let prefix = words.first().copied().unwrap_or_default();
+                if !prefix.is_empty() && !is_name(prefix) {
+                    return Err(self.error(
+                        first,
+                        "a variable's name has letters, digits and underscores",
+                    ));
+                }
+                let prefix = prefix.to_owned();
+                let error = self.error(offset, message);
+                return match self.commands.last_mut() {
+                    Some(Command {
+                        what:
+                            What::Statement {
+                                statement,
+                                into: into @ None,
+                                ..
+                            },
+                        ..
+                    }) => {
+                        *into = Some(Into { prefix, is_one });
+                        self.statements[*statement].wants_columns = true;
+                        Ok(())
+                    }
+                    _ => Err(error),
+                };
+            }
+            // Statements of a pipeline are sent before the first is answered. Each is run in
+            // its turn all the same, so nothing has to be done here.
+            "startpipeline" | "syncpipeline" | "endpipeline" => return at_most(0),
+            "shell" | "setshell" => {
+                let message = format!(
+                    "\\{} is not supported: octavo runs no programs of scripts",
+                    meta.name
+                );
+                return Err(self.error(offset, message));
+            }
+            other => {
+                return Err(self.error(offset, format!("\\{other} is no command of pgbench's")));
+            }
+        };
+        self.commands.push(Command { offset, what });
+        Ok(())
+    }
+
+    fn check_branches(&self) -> Result<(), SyntaxError> {
+        // Where each open \if is, and whether its \else was there.
+        let mut open: Vec<(usize, bool)> = Vec::new();
+        for Command { offset, what } in &self.commands {
+            match (what, open.last_mut()) {
+                (What::If(_), _) => open.push((*offset, false)),
+                (What::Elif(_) | What::Else | What::EndIf, None) => {
+                    return Err(self.error(*offset, "there is no \\if before this"));
+                }
+                (What::Elif(_) | What::Else, Some((_, true))) => {
+                    return Err(self.error(*offset, "this stands behind \\else"));
+                }
+                (What::Else, Some((_, has_else))) => *has_else = true,
+                (What::EndIf, Some(_)) => {
+                    open.pop();
+                }
+                _ => {}
+            }
+        }
+        match open.pop() {
+            Some((offset, _)) => Err(self.error(offset, "this \\if has no \\endif")),
+            None => Ok(()),
+        }
+    }
+
+    /// A transaction that says nothing of itself writes if any statement does up to the next
+    /// one.
+    fn infer_access(&mut self) {
+        let mut writes = false;
+        for Command { what, .. } in self.commands.iter_mut().rev() {
+            match what {
+                What::Statement { statement, .. } => writes |= !self.statements[*statement].reads,
+                What::Begin(access) => {
+                    let inferred = if writes { Access::Write } else { Access::Read };
+                    access.get_or_insert(inferred);
+                    writes = false;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What its user calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Its statements, in their order.
+    pub fn statements(&self) -> &[StatementText] {
+        &self.statements
+    }
+
+    /// An error at a byte of its text.
+    pub fn error(&self, offset: usize, message: impl std::convert::Into<String>) -> SyntaxError {
+        SyntaxError::at(&self.name, &self.source, offset, message)
+    }
+
+    /// Gives variables their places. `columns` has the names of the columns of each statement
+    /// that wants them, by its position.
+    ///
+    /// # Errors
+    /// A variable that nothing sets.
+    pub fn compile(&self, columns: &dyn Fn(usize) -> Vec<String>) -> Result<Program, SyntaxError> {
+        let mut names: Vec<String> = OWN.iter().map(|&name| name.to_owned()).collect();
+        let mut add = |name: &str| {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        };
+        for (name, _) in self.definitions.iter() {
+            add(name);
+        }
+        let mut answers = 0;
+        for Command { what, .. } in &self.commands {
+            match what {
+                What::Set(name, _) => add(name),
+                What::Statement {
+                    statement,
+                    into: Some(into),
+                    ..
+                } => {
+                    let columns = columns(*statement);
+                    answers = answers.max(columns.len());
+                    for column in columns {
+                        add(&format!("{}{column}", into.prefix));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let place = |name: &str| names.iter().position(|known| known == name).map(Slot);
+        let unknown = |name: &str, offset: usize| {
+            let message = format!("{name} is not set: put \\set {name} before, or give -D {name}=");
+            self.error(offset, message)
+        };
+        let resolve = |expression: &Expression<Named>| {
+            expression.resolve(&mut |named: &Named| -> Result<Known, SyntaxError> {
+                match place(&named.name) {
+                    Some(slot) => Ok((slot, named.name.as_str().into())),
+                    None => Err(unknown(&named.name, named.offset)),
+                }
+            })
+        };
+        let mut steps = Vec::new();
+        // Of each open \if: the step that jumps if its condition does not hold, and those that
+        // jump to its end.
+        let mut open: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
+        for Command { offset, what } in &self.commands {
+            let step = match what {
+                What::Begin(access) => Do::Control(Control::Begin(access.unwrap_or(Access::Write))),
+                What::End(control) => Do::Control(*control),
+                What::Set(name, expression) => {
+                    let slot = place(name).expect("the name of a \\set was added");
+                    Do::Set(slot, resolve(expression)?)
+                }
+                What::Sleep(time, unit) => Do::Sleep(resolve(time)?, *unit),
+                What::Statement {
+                    statement,
+                    variables,
+                    into,
+                } => {
+                    let parameters = variables.iter().map(|(name, offset)| {
+                        let slot = place(name).ok_or_else(|| unknown(name, *offset))?;
+                        Ok((slot, name.as_str().into()))
+                    });
+                    let into = into.as_ref().map(|into| Answer {
+                        slots: columns(*statement)
+                            .iter()
+                            .map(|column| format!("{}{column}", into.prefix))
+                            .map(|name| place(&name).expect("the columns' names were added"))
+                            .collect(),
+                        is_one: into.is_one,
+                    });
+                    Do::Statement {
+                        statement: *statement,
+                        parameters: parameters.collect::<Result<_, SyntaxError>>()?,
+                        into,
+                    }
+                }
+                What::If(condition) => {
+                    open.push((Some(steps.len()), Vec::new()));
+                    Do::JumpUnless(resolve(condition)?, usize::MAX)
+                }
+                What::Elif(_) | What::Else => {
+                    let (unless, ends) = open.last_mut().expect("branches were checked");
+                    ends.push(steps.len());
+                    steps.push(self.step(*offset, Do::Jump(usize::MAX)));
+                    let here = steps.len();
+                    if let Some(unless) = unless.take() {
+                        target(&mut steps[unless], here);
+                    }
+                    let What::Elif(condition) = what else {
+                        continue;
+                    };
+                    *unless = Some(here);
+                    Do::JumpUnless(resolve(condition)?, usize::MAX)
+                }
+                What::EndIf => {
+                    let (unless, ends) = open.pop().expect("branches were checked");
+                    let here = steps.len();
+                    for step in unless.into_iter().chain(ends) {
+                        target(&mut steps[step], here);
+                    }
+                    continue;
+                }
+            };
+            steps.push(self.step(*offset, step));
+        }
+        Ok(Program {
+            name: self.name.clone(),
+            definitions: self.definitions.clone(),
+            steps,
+            names,
+            answers,
+        })
+    }
+
+    fn step(&self, offset: usize, what: Do) -> Step {
+        Step {
+            line: self.error(offset, "").line,
+            what,
+        }
+    }
+}
+
+/// Takes the white space around a statement away.
+fn trim(parts: &mut [Part]) {
+    if let Some(Part::Text(text)) = parts.first_mut() {
+        *text = text.trim_start().to_owned();
+    }
+    if let Some(Part::Text(text)) = parts.last_mut() {
+        *text = text.trim_end().to_owned();
+    }
+}
+
+fn target(step: &mut Step, to: usize) {
+    match &mut step.what {
+        Do::Jump(place) | Do::JumpUnless(_, place) => *place = to,
+        _ => unreachable!("only jumps have a target"),
+    }
+}
+
+/// A script that can run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: String,
+    definitions: Definitions,
+    steps: Vec<Step>,
+    /// The variables, by their places.
+    names: Vec<String>,
+    /// The most columns that become variables.
+    answers: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    line: usize,
+    what: Do,
+}
+
+#[derive(Clone, Debug)]
+enum Do {
+    Control(Control),
+    Set(Slot, Expression<Known>),
+    Statement {
+        statement: usize,
+        parameters: Vec<Known>,
+        into: Option<Answer>,
+    },
+    Jump(usize),
+    JumpUnless(Expression<Known>, usize),
+    Sleep(Expression<Known>, Duration),
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    slots: Vec<Slot>,
+    is_one: bool,
+}
+
+/// The variables of one client, and the columns of the last row that was asked for.
+#[derive(Debug)]
+pub struct State {
+    variables: Variables,
+    answer: Variables,
+}
+
+/// Parameters up to this many are put together without clearing room for all that a statement
+/// can have.
+const FEW: usize = 16;
+
+impl Program {
+    /// The variables of a client before its first run.
+    pub fn state(&self, client: u32, seed: i64) -> State {
+        let mut variables = Variables::new(self.names.len());
+        for (slot, name) in self.names.iter().enumerate() {
+            let slot = Slot(slot);
+            let text = self.definitions.iter().find(|(defined, _)| defined == name);
+            match (name.as_str(), text) {
+                (_, Some((name, text))) => match Value::of_text(name, text) {
+                    // As if the number stood in the statement.
+                    Ok(number @ (Value::Integer(_) | Value::Double(_))) => {
+                        variables.set(slot, number);
+                    }
+                    _ => variables.set_text(slot, |own| own.push_str(text)),
+                },
+                ("client_id", _) => variables.set(slot, Value::Integer(client.into())),
+                ("random_seed" | DEFAULT_SEED, _) => variables.set(slot, Value::Integer(seed)),
+                ("scale", _) => variables.set(slot, Value::Integer(1)),
+                _ => {}
+            }
+        }
+        State {
+            variables,
+            answer: Variables::new(self.answers),
+        }
+    }
+
+    /// Runs it once. Variables keep their values for the next run, as in pgbench. Answers
+    /// whether its last transaction was committed, not rolled back.
+    ///
+    /// # Errors
+    /// The host's; an expression without a value; `\gset` behind a query that has not one row;
+    /// a transaction that is begun twice, or open at the end. The transaction is then open and
+    /// has to be rolled back.
+    pub fn run<H: Host>(
+        &self,
+        state: &mut State,
+        host: &mut H,
+    ) -> Result<bool, RunError<H::Error>> {
+        let mut at = 0;
+        let mut is_open = false;
+        let mut is_committed = true;
+        while let Some(step) = self.steps.get(at) {
+            at += 1;
+            let refuse = |message: String| self.refuse(step.line, message);
+            match &step.what {
+                Do::Control(control) => {
+                    match control {
+                        Control::Begin(_) if is_open => {
+                            return Err(refuse("a transaction begins within another one".into()));
+                        }
+                        Control::Commit | Control::Rollback if !is_open => {
+                            return Err(refuse("there is no transaction to end".into()));
+                        }
+                        _ => {}
+                    }
+                    host.control(*control).map_err(RunError::Host)?;
+                    is_open = matches!(control, Control::Begin(_));
+                    is_committed = *control != Control::Rollback;
+                }
+                Do::Set(slot, expression) => {
+                    let value = evaluate(expression, &state.variables, host).map_err(refuse)?;
+                    state.variables.set(*slot, value);
+                }
+                Do::Jump(to) => at = *to,
+                Do::JumpUnless(condition, to) => {
+                    if !evaluate(condition, &state.variables, host)
+                        .map_err(refuse)?
+                        .holds()
+                    {
+                        at = *to;
+                    }
+                }
+                Do::Sleep(time, unit) => {
+                    let time = evaluate(time, &state.variables, host).and_then(Value::integer);
+                    let times = u32::try_from(time.map_err(refuse)?.max(0)).unwrap_or(u32::MAX);
+                    host.sleep(unit.saturating_mul(times));
+                }
+                Do::Statement {
+                    statement,
+                    parameters,
+                    into,
+                } => {
+                    let mut few = [Parameter::Value(Value::Null); FEW];
+                    let mut many;
+                    let given = if parameters.len() <= FEW {
+                        &mut few[..parameters.len()]
+                    } else {
+                        many = [Parameter::Value(Value::Null); PARAMETERS_MAX];
+                        &mut many[..parameters.len()]
+                    };
+                    for (given, (slot, name)) in given.iter_mut().zip(parameters) {
+                        *given = state.variables.parameter(*slot, name).map_err(refuse)?;
+                    }
+                    let mut rows = 0u64;
+                    let answer = &mut state.answer;
+                    let mut column = |position: usize, value: Parameter<'_>| {
+                        rows += u64::from(position == 0);
+                        if into
+                            .as_ref()
+                            .is_some_and(|into| position < into.slots.len())
+                        {
+                            match value {
+                                Parameter::Value(value) => answer.set(Slot(position), value),
+                                Parameter::Text(text) => {
+                                    answer.set_text(Slot(position), |own| own.push_str(text));
+                                }
+                            }
+                        }
+                    };
+                    host.statement(*statement, given, &mut column)
+                        .map_err(RunError::Host)?;
+                    if let Some(into) = into {
+                        if into.is_one && rows != 1 {
+                            return Err(refuse(format!(
+                                "\\gset wants one row, and there were {rows}"
+                            )));
+                        }
+                        if rows > 0 {
+                            for (position, slot) in into.slots.iter().enumerate() {
+                                state.variables.copy(*slot, &state.answer, Slot(position));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        match is_open {
+            true => Err(self.refuse(
+                self.steps.last().map_or(1, |step| step.line),
+                "the script ends within a transaction: end it with COMMIT or ROLLBACK".into(),
+            )),
+            false => Ok(is_committed),
+        }
+    }
+
+    fn refuse<E: std::error::Error + 'static>(&self, line: usize, message: String) -> RunError<E> {
+        RunError::Script {
+            script: self.name.clone(),
+            line,
+            message,
+        }
+    }
+}

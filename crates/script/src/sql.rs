@@ -1,0 +1,344 @@
+//! What a statement's text says: its variables, whether it writes, and whether it begins or
+//! ends a transaction.
+
+use crate::{
+    program::{Access, Control},
+    split::Sql,
+    variables::is_name_byte,
+};
+
+/// A part of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// SQL as it stands.
+    Text(String),
+    /// A parameter, by its position in the statement from 0.
+    Parameter(usize),
+    /// A quoted text with variables in it: quoted texts and parameters, to be joined.
+    Joined(Vec<Part>),
+}
+
+/// A statement with its variables taken out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    pub(crate) parts: Vec<Part>,
+    /// The variable of each parameter, and where it stands in the script. A variable that
+    /// stands twice is one parameter, as in pgbench's prepared statements.
+    pub(crate) variables: Vec<(String, usize)>,
+}
+
+/// Takes the variables out of a statement. `:name` is one wherever it stands outside of
+/// quotes and begins with a letter or an underscore; in a quoted text only if the script or a
+/// definition sets it (pgbench replaces them there too, with `-M simple`). A second colon
+/// (`::type`) makes it none.
+pub(crate) fn template(sql: &Sql, is_set: &dyn Fn(&str) -> bool) -> Template {
+    let text = &sql.text;
+    let bytes = text.as_bytes();
+    let mut template = Template {
+        parts: Vec::new(),
+        variables: Vec::new(),
+    };
+    let mut begin = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\'' => {
+                let end = quote_end(bytes, at);
+                if let Some(joined) = template.joined(sql, at, end, is_set) {
+                    template.text(&text[begin..at]);
+                    template.parts.push(joined);
+                    begin = end;
+                }
+                at = end;
+            }
+            b'"' => at = quote_end(bytes, at),
+            b':' if bytes.get(at + 1) == Some(&b':') => at += 2,
+            b':' => match name_at(text, at + 1) {
+                Some(name) => {
+                    template.text(&text[begin..at]);
+                    let parameter = template.parameter(name, sql.offset(at));
+                    template.parts.push(Part::Parameter(parameter));
+                    at += 1 + name.len();
+                    begin = at;
+                }
+                None => at += 1,
+            },
+            _ => at += 1,
+        }
+    }
+    template.text(&text[begin..]);
+    template
+}
+
+impl Template {
+    fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.parts.push(Part::Text(text.to_owned()));
+        }
+    }
+
+    /// The position of a variable's parameter.
+    fn parameter(&mut self, name: &str, offset: usize) -> usize {
+        let known = self.variables.iter().position(|(known, _)| known == name);
+        known.unwrap_or_else(|| {
+            self.variables.push((name.to_owned(), offset));
+            self.variables.len() - 1
+        })
+    }
+
+    /// The parts of the quoted text from `begin` to `end`, if it has variables.
+    fn joined(
+        &mut self,
+        sql: &Sql,
+        begin: usize,
+        end: usize,
+        is_set: &dyn Fn(&str) -> bool,
+    ) -> Option<Part> {
+        let text = &sql.text;
+        let mut parts = Vec::new();
+        let mut from = begin + 1;
+        let mut at = from;
+        let quoted = |part: &str| Part::Text(format!("'{part}'"));
+        while at + 1 < end {
+            match (text.as_bytes()[at] == b':')
+                .then(|| name_at(text, at + 1))
+                .flatten()
+            {
+                Some(name) if is_set(name) && at + 1 + name.len() < end => {
+                    parts.push(quoted(&text[from..at]));
+                    parts.push(Part::Parameter(self.parameter(name, sql.offset(at))));
+                    at += 1 + name.len();
+                    from = at;
+                }
+                _ => at += 1,
+            }
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        parts.push(quoted(&text[from..end - 1]));
+        // The first one stays even when it is empty: it makes the result a text.
+        let is_empty = |part: &Part| *part == Part::Text("''".into());
+        let first = parts.remove(0);
+        parts.retain(|part| !is_empty(part));
+        parts.insert(0, first);
+        Some(Part::Joined(parts))
+    }
+}
+
+/// The end of what is quoted from `begin`, doubled quotes within; the splitter saw that there
+/// is one.
+fn quote_end(bytes: &[u8], begin: usize) -> usize {
+    let quote = bytes[begin];
+    let mut at = begin + 1;
+    while let Some(length) = bytes[at..].iter().position(|byte| *byte == quote) {
+        at += length + 1;
+        match bytes.get(at) {
+            Some(byte) if *byte == quote => at += 1,
+            _ => return at,
+        }
+    }
+    bytes.len()
+}
+
+/// The variable's name at a place: none that begins with a digit, which may be a time's or an
+/// array's.
+fn name_at(text: &str, at: usize) -> Option<&str> {
+    let length = text.as_bytes()[at..]
+        .iter()
+        .take_while(|byte| is_name_byte(**byte))
+        .count();
+    let name = &text[at..at + length];
+    let begins_well = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| !byte.is_ascii_digit());
+    begins_well.then_some(name)
+}
+
+/// The words of a statement outside of quotes, in upper case.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\'' | b'"' => {
+                at = quote_end(bytes, at);
+                words.push(std::mem::take(&mut word));
+                continue;
+            }
+            byte if byte.is_ascii_alphanumeric() || byte == b'_' => {
+                word.push(char::from(byte.to_ascii_uppercase()));
+            }
+            _ => words.push(std::mem::take(&mut word)),
+        }
+        at += 1;
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What a statement does to transactions and data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Begins a transaction; `None` where what follows says whether it writes.
+    Begin(Option<Access>),
+    /// Ends one.
+    End(Control),
+    /// Any other, which only reads.
+    Reads,
+    /// Any other.
+    Writes,
+}
+
+/// The kind of a statement, by its words.
+pub(crate) fn kind(text: &str) -> Kind {
+    let words = words(text);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let has = |word: &str| words.contains(&word);
+    match words.as_slice() {
+        ["BEGIN", ..] | ["START", "TRANSACTION", ..] => Kind::Begin(access(&words)),
+        ["ROLLBACK", .., "TO", _] | ["ROLLBACK", .., "TO", "SAVEPOINT", _] => Kind::Reads,
+        ["COMMIT" | "END", ..] => Kind::End(Control::Commit),
+        ["ROLLBACK" | "ABORT", ..] => Kind::End(Control::Rollback),
+        [
+            "SAVEPOINT" | "RELEASE" | "VALUES" | "TABLE" | "SHOW" | "EXPLAIN" | "PRAGMA" | "SET",
+            ..,
+        ] => Kind::Reads,
+        // A SELECT that locks is among those that write: it wants to.
+        ["SELECT" | "WITH", ..] => {
+            let writes = ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "INTO"];
+            let locks = words
+                .windows(2)
+                .any(|pair| pair[0] == "FOR" && matches!(pair[1], "SHARE" | "NO" | "KEY"));
+            // REPLACE is a function too.
+            let is_with = words[0] == "WITH";
+            let changes = writes
+                .iter()
+                .any(|&word| has(word) && (is_with || matches!(word, "UPDATE" | "INTO")));
+            if changes || locks {
+                Kind::Writes
+            } else {
+                Kind::Reads
+            }
+        }
+        _ => Kind::Writes,
+    }
+}
+
+/// What a statement that begins a transaction says of it.
+fn access(words: &[&str]) -> Option<Access> {
+    let has = |wanted: &[&str]| words.windows(wanted.len()).any(|of| of == wanted);
+    if has(&["READ", "ONLY"]) {
+        Some(Access::Read)
+    } else if has(&["SERIALIZABLE"]) {
+        Some(Access::WriteSerializable)
+    } else if has(&["REPEATABLE", "READ"]) {
+        Some(Access::WriteRepeatable)
+    } else if has(&["IMMEDIATE"]) || has(&["EXCLUSIVE"]) {
+        Some(Access::Write)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::split::{Piece, split};
+
+    fn of(source: &str) -> Template {
+        let Piece::Sql(sql) = split("s", source).unwrap().remove(0) else {
+            panic!("a statement");
+        };
+        template(&sql, &|name| name == "x")
+    }
+
+    fn shown(parts: &[Part]) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Parameter(position) => format!("?{position}"),
+            Part::Joined(parts) => format!("[{}]", shown(parts)),
+        };
+        parts.iter().map(part).collect()
+    }
+
+    #[test]
+    fn variables_become_parameters() {
+        for (source, wanted, names) in [
+            ("SELECT :a + :b - :a", "SELECT ?0 + ?1 - ?0", vec!["a", "b"]),
+            (
+                "SELECT '2020-01-01'::date, a[1:2], ':y', '12:30'",
+                "SELECT '2020-01-01'::date, a[1:2], ':y', '12:30'",
+                vec![],
+            ),
+            (
+                "SELECT 'a :x b', ':x', '::x'",
+                "SELECT ['a '?0' b'], [''?0], [':'?0]",
+                vec!["x"],
+            ),
+            (
+                "SELECT \":a\", ':x''', $1",
+                "SELECT \":a\", [''?0''''], $1",
+                vec!["x"],
+            ),
+            ("SELECT :\u{e4}1_, :", "SELECT ?0, :", vec!["\u{e4}1_"]),
+        ] {
+            let template = of(source);
+            let found: Vec<&str> = template
+                .variables
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect();
+            assert_eq!(
+                (shown(&template.parts).as_str(), found),
+                (wanted, names),
+                "{source}"
+            );
+        }
+        let offset = "/* c */ SELECT ".len();
+        assert_eq!(
+            of("/* c */ SELECT :a").variables,
+            [("a".to_owned(), offset)]
+        );
+    }
+
+    #[test]
+    fn kinds_follow_from_words() {
+        for (text, wanted) in [
+            ("begin", Kind::Begin(None)),
+            (
+                "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE",
+                Kind::Begin(Some(Access::WriteRepeatable)),
+            ),
+            ("BEGIN READ ONLY", Kind::Begin(Some(Access::Read))),
+            (
+                "BEGIN IMMEDIATE TRANSACTION",
+                Kind::Begin(Some(Access::Write)),
+            ),
+            ("END", Kind::End(Control::Commit)),
+            ("commit work", Kind::End(Control::Commit)),
+            ("ABORT", Kind::End(Control::Rollback)),
+            ("ROLLBACK TO s", Kind::Reads),
+            ("ROLLBACK TO SAVEPOINT s", Kind::Reads),
+            (
+                "SELECT 'insert into', \"update\", replace(a, 1, 2) FROM t",
+                Kind::Reads,
+            ),
+            ("SELECT a FROM t WHERE b FOR UPDATE", Kind::Writes),
+            ("SELECT a FROM t FOR NO KEY UPDATE", Kind::Writes),
+            ("WITH a AS (SELECT 1) SELECT * FROM a", Kind::Reads),
+            (
+                "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
+                Kind::Writes,
+            ),
+            ("UPDATE t SET a = 1", Kind::Writes),
+            ("replace into t values (1)", Kind::Writes),
+        ] {
+            assert_eq!(kind(text), wanted, "{text}");
+        }
+    }
+}

@@ -147,6 +147,10 @@ fn push(bytes: &mut Vec<u8>, kind: ColumnKind, value: Value<'_>) {
             bytes.push(4);
             bytes.extend(microseconds.to_le_bytes());
         }
+        Value::Real(number) => {
+            bytes.push(5);
+            bytes.extend(number.get().to_le_bytes());
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Advice, DatabaseError, Defaults, Inspection, LoadReport, PageSizes, Progress, RestoreMethod,
-    Result, Running, Settings,
+    Advice, CopyOwn, DatabaseError, Defaults, Inspection, LoadReport, PageSizes, Progress,
+    RestoreMethod, Result, Running, Settings,
     options::{self, OptionKind, Options},
     snapshot::Derive,
 };
@@ -136,6 +136,11 @@ pub trait Database: Send + Sync {
     /// How snapshots at other page sizes are made of a loaded one, where that is
     /// cheaper than loading again.
     fn derivation(&self) -> Option<&dyn Derive> {
+        None
+    }
+
+    /// How the user's own databases are copied, where that can be done.
+    fn copies_own(&self) -> Option<&dyn CopyOwn> {
         None
     }
 

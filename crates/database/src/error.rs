@@ -31,6 +31,14 @@ pub enum DatabaseError {
         /// What to choose.
         instead: String,
     },
+    /// The user's own database cannot be copied.
+    #[error("{name} {reason}")]
+    Source {
+        /// What the user called it.
+        name: String,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
     /// A file could not be used.
     #[error("{action} {}", path.display())]
     File {

@@ -24,6 +24,7 @@ mod modeled;
 mod mysql;
 mod noop;
 mod options;
+mod own;
 mod postgres;
 mod registry;
 #[cfg(test)]
@@ -60,6 +61,7 @@ pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
+pub use own::{CopyOwn, Own, OwnError};
 pub use postgres::KIND as POSTGRES;
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};

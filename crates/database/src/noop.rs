@@ -150,6 +150,7 @@ fn value_of(kind: ColumnKind) -> Value<'static> {
             Value::Text(&LETTERS[..LETTERS.len().min(length as usize)])
         }
         ColumnKind::Timestamp => Value::Timestamp(0),
+        ColumnKind::Any => Value::Null,
     }
 }
 

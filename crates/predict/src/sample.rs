@@ -32,6 +32,8 @@ impl From<Value<'_>> for Field {
             Value::Null => Self::Null,
             Value::Integer(value) => Self::Integer(value),
             Value::Decimal { unscaled, .. } => Self::Decimal(unscaled),
+            // A row that Octavo makes has no such value; it would take eight bytes.
+            Value::Real(_) => Self::Text(8),
             Value::Text(text) => Self::Text(text.len() as u32),
             Value::Timestamp(value) => Self::Timestamp(value),
         }

@@ -82,6 +82,7 @@ impl Count {
 /// elsewhere.
 fn mix(checksum: u64, value: Value<'_>) -> u64 {
     let word = match value {
+        Value::Real(value) => value.get().to_bits(),
         Value::Null => 1,
         Value::Integer(number) | Value::Timestamp(number) => number.cast_unsigned(),
         Value::Decimal { unscaled, scale } => unscaled.cast_unsigned() ^ u64::from(scale),

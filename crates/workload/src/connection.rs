@@ -25,7 +25,33 @@ pub enum Value<'a> {
     Text(&'a str),
     /// Microseconds since 1970-01-01T00:00:00Z.
     Timestamp(i64),
+    /// A number with double precision. Only the user's own statements have these.
+    Real(Real),
 }
+
+/// A number with double precision, equal to another one if its bits are.
+#[derive(Clone, Copy, Debug)]
+pub struct Real(f64);
+
+impl Real {
+    /// Of a number.
+    pub fn new(number: f64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl PartialEq for Real {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Real {}
 
 impl Value<'_> {
     /// The bytes of the value itself, without any database's overhead: text
@@ -33,7 +59,7 @@ impl Value<'_> {
     pub fn byte_length(&self) -> u64 {
         match self {
             Value::Null => 0,
-            Value::Integer(_) | Value::Decimal { .. } | Value::Timestamp(_) => 8,
+            Value::Integer(_) | Value::Decimal { .. } | Value::Timestamp(_) | Value::Real(_) => 8,
             Value::Text(text) => text.len() as u64,
         }
     }

@@ -235,8 +235,8 @@ impl DataSpec {
 
     /// What `title` runs on these rows, in words: `YCSB A, records: 100000 of 1000 B`.
     pub fn of_workload(&self, title: &str) -> String {
-        let values = self.parameters();
-        let values = values.map(|(own, value)| format!("{}{}", own.label, own.text(value)));
+        let shown = self.parameters().filter(|(own, _)| !own.label.is_empty());
+        let values = shown.map(|(own, value)| format!("{}{}", own.label, own.text(value)));
         values.fold(title.to_owned(), |words, value| words + &value)
     }
 

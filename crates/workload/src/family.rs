@@ -5,7 +5,7 @@
 //! [`crate::Registry::standard`]. Flags, their help and refusals, the keys of
 //! plans and the conformance suite follow from its description.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use octavo_units::Seed;
 use serde::{Serialize, Serializer};
@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     DataError, DataKind, DataSpec, Mix, MixError, Workload,
     keys::{Distribution, DistributionError},
+    own::Own,
 };
 
 /// Workloads that run on the same kind of rows.
@@ -102,6 +103,9 @@ pub enum WorkloadError {
         /// What people call the family.
         title: &'static str,
     },
+    /// The user's own statements without any.
+    #[error("the user's own statements are not there: give the scripts again")]
+    Nothing,
     /// The mix cannot be.
     #[error(transparent)]
     Mix(#[from] MixError),
@@ -225,6 +229,8 @@ pub struct WorkloadSpec {
     pub mix: Option<String>,
     /// The distribution of keys; `None` for the workload's own.
     pub distribution: Option<Distribution>,
+    /// The user's own rows and statements, of the workload that has them.
+    pub own: Option<Arc<Own>>,
 }
 
 impl WorkloadSpec {
@@ -236,6 +242,7 @@ impl WorkloadSpec {
             seed,
             mix: None,
             distribution: None,
+            own: None,
         }
     }
 

@@ -18,6 +18,7 @@ mod keys;
 pub mod made_up;
 mod mix;
 mod money;
+pub mod own;
 pub mod pgbench;
 pub mod population;
 mod random;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{DataSpec, Family, WorkloadError, WorkloadName, pgbench, tpcc, tpce, ycsb};
+use crate::{DataSpec, Family, WorkloadError, WorkloadName, own, pgbench, tpcc, tpce, ycsb};
 
 /// Families of workloads.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Registry {
         self
     }
 
-    /// All families.
+    /// All families that can be named.
     pub fn families(&self) -> &[&'static Family] {
         &self.families
     }
@@ -43,12 +43,13 @@ impl Registry {
         self.families.iter().flat_map(|family| family.names())
     }
 
-    /// The workload of this name.
+    /// The workload of this name, the user's own among them.
     ///
     /// # Errors
     /// [`WorkloadError::Unknown`].
     pub fn find(&self, name: &str) -> Result<WorkloadName, WorkloadError> {
         self.names()
+            .chain(own::FAMILY.names())
             .find(|known| known.name() == name)
             .ok_or_else(|| WorkloadError::Unknown {
                 name: name.into(),
@@ -56,12 +57,10 @@ impl Registry {
             })
     }
 
-    /// The family with this kind of rows, by the kind's name.
+    /// The family with this kind of rows, by the kind's name, the user's own among them.
     pub fn family(&self, kind: &str) -> Option<&'static Family> {
-        self.families
-            .iter()
-            .find(|family| family.data.name == kind)
-            .copied()
+        let mut families = self.families.iter().copied().chain([&own::FAMILY]);
+        families.find(|family| family.data.name == kind)
     }
 
     /// The first workload that runs on these rows.

@@ -154,4 +154,7 @@ pub enum ColumnKind {
     Varchar(u32),
     /// Microseconds since 1970-01-01T00:00:00Z.
     Timestamp,
+    /// Whatever a value is: of the user's own statements, whose kinds only the database knows.
+    /// No table of Octavo's has such a column.
+    Any,
 }

@@ -549,6 +549,7 @@ impl Row for Answer<'_> {
             ColumnKind::Decimal { scale, .. } => Value::Decimal { unscaled: 1, scale },
             ColumnKind::Char(_) | ColumnKind::Varchar(_) => Value::Text("x"),
             ColumnKind::Timestamp => Value::Timestamp(0),
+            ColumnKind::Any => Value::Null,
         }
     }
 }

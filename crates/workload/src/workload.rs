@@ -6,7 +6,7 @@ use octavo_units::Seed;
 
 use crate::{
     Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
-    connection::Statement, population::Population, schema::Table, touch::TouchTracer,
+    connection::Statement, own::CopyOf, population::Population, schema::Table, touch::TouchTracer,
 };
 
 /// A source of transactions: one terminal, or several that take turns.
@@ -61,6 +61,10 @@ pub trait Workload: Send + Sync {
     fn counted_name(&self) -> &'static str;
     /// Terminals that the specification requires at this scale, if any.
     fn terminals(&self) -> Option<u32> {
+        None
+    }
+    /// The database whose rows it runs on, where it makes none itself.
+    fn copy_of(&self) -> Option<&CopyOf> {
         None
     }
     /// Its initial rows.

@@ -371,6 +371,7 @@ fn fingerprint(population: &dyn Population, partition: &Partition, batch: &mut R
         for row in 0..batch.len() {
             for column in 0..batch.columns() {
                 match batch.value(row, column) {
+                    Value::Real(_) => panic!("TPC-C has no doubles"),
                     Value::Null => hasher.write_u8(0),
                     Value::Integer(n) | Value::Timestamp(n) => hasher.write_i64(n),
                     Value::Decimal { unscaled, scale } => {

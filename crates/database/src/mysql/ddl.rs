@@ -53,6 +53,7 @@ pub(crate) fn create_table(table: &Table, keyless: KeylessTables) -> String {
         ColumnKind::Char(length @ 0..=255) => format!("CHAR({length})"),
         ColumnKind::Char(length) | ColumnKind::Varchar(length) => format!("VARCHAR({length})"),
         ColumnKind::Timestamp => "DATETIME(6)".into(),
+        ColumnKind::Any => "TEXT".into(),
     };
     let mut sql = ddl::create_table(table, type_of, true);
     if table.primary_key.is_empty() && keyless == KeylessTables::Numbered {

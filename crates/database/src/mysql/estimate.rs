@@ -103,6 +103,7 @@ fn width(column: &Column) -> u64 {
         ColumnKind::Char(characters) => u64::from(characters),
         // Lengths are drawn evenly more often than not.
         ColumnKind::Varchar(characters) => u64::from(characters) / 2,
+        ColumnKind::Any => 0,
     }
 }
 

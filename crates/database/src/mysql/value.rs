@@ -39,7 +39,7 @@ pub(crate) fn parameter_type(kind: ColumnKind) -> u8 {
     match kind {
         ColumnKind::Integer | ColumnKind::Integer32 => types::LONGLONG,
         ColumnKind::Decimal { .. } => types::NEWDECIMAL,
-        ColumnKind::Char(_) | ColumnKind::Varchar(_) => types::VAR_STRING,
+        ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any => types::VAR_STRING,
         ColumnKind::Timestamp => types::DATETIME,
     }
 }
@@ -135,6 +135,7 @@ pub(super) fn push_value(
             push_text(out, text.trim_end_matches(' '))?;
         }
         Value::Text(text) => push_text(out, text)?,
+        Value::Real(number) => push_text(out, &number.get().to_string())?,
         Value::Timestamp(microseconds) => {
             let time = time_at(microseconds)?;
             out.extend_from_slice(quote);

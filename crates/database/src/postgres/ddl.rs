@@ -17,6 +17,7 @@ pub(super) fn type_of(column: &Column) -> String {
         ColumnKind::Char(length) => format!("char({length})"),
         ColumnKind::Varchar(length) => format!("varchar({length})"),
         ColumnKind::Timestamp => "timestamp with time zone".into(),
+        ColumnKind::Any => "text".into(),
     }
 }
 
@@ -129,6 +130,7 @@ fn column_bytes(kind: ColumnKind) -> u64 {
                 4
             }
         }
+        ColumnKind::Any => 4,
     }
 }
 

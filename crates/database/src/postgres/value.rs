@@ -71,7 +71,7 @@ impl Encoder {
             ColumnKind::Integer => Self::Int8,
             ColumnKind::Integer32 => Self::Int4,
             ColumnKind::Decimal { scale, .. } => Self::NumericColumn(scale),
-            ColumnKind::Char(_) | ColumnKind::Varchar(_) => Self::Text,
+            ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any => Self::Text,
             ColumnKind::Timestamp => Self::Timestamp,
         }
     }
@@ -83,7 +83,7 @@ impl Encoder {
                 matches!(self, Self::Int4 | Self::Int8 | Self::Numeric)
             }
             ColumnKind::Decimal { .. } => self == Self::Numeric,
-            ColumnKind::Char(_) | ColumnKind::Varchar(_) => self == Self::Text,
+            ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any => self == Self::Text,
             ColumnKind::Timestamp => self == Self::Timestamp,
         }
     }

@@ -45,7 +45,7 @@ fn open_at_rest(database: &Path, memory: ByteCount) -> Result<Unmeasured> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
-        let name = uri(database);
+        let name = uri(database, "?immutable=1");
         open(database, OsStr::new(&name), flags, memory, temporary)
     }
 }
@@ -69,9 +69,9 @@ fn open(
     })
 }
 
-/// The file's URI with the promise that it does not change
-/// (<https://www.sqlite.org/uri.html>).
-fn uri(database: &Path) -> String {
+/// The file's URI with parameters (<https://www.sqlite.org/uri.html>): `?immutable=1` promises
+/// that nobody changes it.
+pub(crate) fn uri(database: &Path, parameters: &str) -> String {
     let mut uri = String::from("file:");
     for &byte in database.as_os_str().as_encoded_bytes() {
         match byte {
@@ -81,10 +81,11 @@ fn uri(database: &Path) -> String {
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
-    uri + "?immutable=1"
+    uri + parameters
 }
 
-fn beside(database: &Path, end: &str) -> PathBuf {
+/// A file beside a database, whose name goes on with `end`.
+pub(crate) fn beside(database: &Path, end: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(end);
     name.into()
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_uri_escapes_what_uris_use() {
         assert_eq!(
-            uri(Path::new("/a b/50%?#.sqlite")),
+            uri(Path::new("/a b/50%?#.sqlite"), "?immutable=1"),
             "file:/a%20b/50%25%3F%23.sqlite?immutable=1"
         );
     }

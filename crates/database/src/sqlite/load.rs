@@ -30,7 +30,7 @@ use super::{
     configured::LoadThreads,
     ddl,
     failure::sort,
-    inspect::open_to_read,
+    inspect::{beside, open_to_read},
     statement::Prepared,
     temporary::{Unmeasured, directory_of},
 };
@@ -41,7 +41,7 @@ use crate::{
 /// SQLite's buffer while it loads and derives. Rows come in key order, so
 /// this only has to hold the right edges of the trees; the sort of an index
 /// uses as much again.
-const BUFFER: ByteCount = ByteCount::mib(32);
+pub(super) const BUFFER: ByteCount = ByteCount::mib(32);
 
 /// Full batches between a generator and the inserter.
 const BATCHES: usize = 8;
@@ -80,15 +80,11 @@ pub(crate) fn load(
         }
     }
     connection.execute_batch(ANALYZE).map_err(failed)?;
-    if let Ok(rows) = i32::try_from(rows) {
-        connection
-            .pragma_update(None, "user_version", rows)
-            .map_err(failed)?;
-    }
     connection.execute_batch("COMMIT").map_err(failed)?;
     let (connection, _temporary) = connection.into_parts();
     connection.close().map_err(|(_, failure)| failed(failure))?;
     let size = finish(database)?;
+    note_rows(database, rows)?;
     Ok(LoadReport {
         rows,
         size,
@@ -96,7 +92,7 @@ pub(crate) fn load(
     })
 }
 
-fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Unmeasured> {
+pub(super) fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Unmeasured> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -115,7 +111,7 @@ fn create(database: &Path, page_size: PageSize) -> rusqlite::Result<Unmeasured> 
 /// mode it will run in: a file that remembers to have a log cannot be read
 /// without making files beside it, and `VACUUM INTO` takes no new page size
 /// from one that is opened as immutable instead.
-fn finish(database: &Path) -> Result<ByteCount> {
+pub(super) fn finish(database: &Path) -> Result<ByteCount> {
     files::flush_and_forget(database)?;
     if let Some(directory) = database.parent() {
         files::flush_directory(directory)?;
@@ -291,8 +287,7 @@ pub(crate) fn derive(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let connection = open_to_read(from, BUFFER, directory_of(to))?;
-    let rows = rows_of(&connection)
-        .map_err(|failure| sort(failure, || format!("examine {}", from.display())))?;
+    let rows = noted_rows(from)?;
     let watch = Watch {
         target: to,
         progress,
@@ -339,23 +334,43 @@ pub(crate) fn derive(
     })
 }
 
-/// The rows in all tables. [`load`] leaves the number in `user_version`,
-/// unless it has more than 31 bits: then they are counted.
-fn rows_of(connection: &Connection) -> rusqlite::Result<u64> {
-    let noted: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if noted > 0 {
-        return Ok(u64::from(noted));
+/// How the name of a file with the number of rows goes on.
+const ROWS: &str = "-rows";
+
+/// Leaves the number of rows beside a loaded database.
+pub(super) fn note_rows(database: &Path, rows: u64) -> Result<()> {
+    let file = beside(database, ROWS);
+    fs::write(&file, rows.to_string()).map_err(files::named("write", &file))
+}
+
+/// The rows in all tables, as [`note_rows`] left them.
+fn noted_rows(database: &Path) -> Result<u64> {
+    let noted = fs::read_to_string(beside(database, ROWS)).ok();
+    match noted.and_then(|rows| rows.parse().ok()) {
+        Some(rows) => Ok(rows),
+        None => count_rows(database),
     }
-    let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
-    let names: Vec<String> = tables
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    names.iter().try_fold(0, |rows: u64, name| {
-        let sql = format!("SELECT count(*) FROM \"{name}\"");
-        connection
-            .query_row(&sql, [], |row| row.get::<_, i64>(0))
-            .map(|count| rows + count.unsigned_abs())
-    })
+}
+
+/// Counts the rows in all tables but SQLite's own. Virtual tables have theirs in others.
+pub(super) fn count_rows(database: &Path) -> Result<u64> {
+    let connection = open_to_read(database, BUFFER, directory_of(database))?;
+    let count = || -> rusqlite::Result<u64> {
+        let mut tables = connection.prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 \
+             AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        )?;
+        let names: Vec<String> = tables
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        names.iter().try_fold(0, |rows: u64, name| {
+            let sql = format!("SELECT count(*) FROM \"{}\"", name.replace('"', "\"\""));
+            connection
+                .query_row(&sql, [], |row| row.get::<_, i64>(0))
+                .map(|count| rows + count.unsigned_abs())
+        })
+    };
+    count().map_err(|failure| sort(failure, || format!("examine {}", database.display())).into())
 }
 
 /// What SQLite's progress callback needs.

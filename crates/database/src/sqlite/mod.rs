@@ -9,24 +9,29 @@ mod inspect;
 mod kind;
 mod load;
 mod log_file;
+mod propose;
 mod running;
 mod session;
+mod source;
 mod statement;
+mod statements;
 mod tally;
 mod temporary;
 mod vfs;
 
 use std::{fs, path::Path};
 
+use octavo_script::Script;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
+    own::Prepared,
     schema::{ColumnKind, Table},
 };
 
 use crate::{
-    Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress, RestoreMethod,
-    Result, Running, Settings, estimate, files,
+    CopyOwn, Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Own, OwnError,
+    Progress, RestoreMethod, Result, Running, Settings, estimate, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -132,6 +137,9 @@ impl Database for Sqlite {
     }
 
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+        if let Some(copy) = workload.copy_of() {
+            return with_other_pages(copy.size);
+        }
         let bytes = |table: &Table, rows| bytes_of_rows(table, rows, page_size);
         ByteCount::new(estimate::sum_of_tables(workload, bytes))
     }
@@ -156,7 +164,14 @@ impl Database for Sqlite {
                 std::io::ErrorKind::AlreadyExists.into(),
             ));
         }
-        load::load(&database, page_size, self.load_threads, workload, progress)
+        match workload.copy_of() {
+            Some(copy) => source::load(copy, &database, progress),
+            None => load::load(&database, page_size, self.load_threads, workload, progress),
+        }
+    }
+
+    fn copies_own(&self) -> Option<&dyn CopyOwn> {
+        Some(self)
     }
 
     fn derivation(&self) -> Option<&dyn Derive> {
@@ -191,6 +206,29 @@ impl Database for Sqlite {
         let inspection = inspect::inspect(&directory.join(FILE), workload)?;
         Ok(Box::new(inspection))
     }
+}
+
+impl CopyOwn for Sqlite {
+    fn examine(&self, source: &Path) -> Result<Own> {
+        source::examine(source)
+    }
+
+    fn propose(&self, source: &Path) -> Result<Option<String>> {
+        let source = source::Source::open(source)?;
+        let script = propose::propose(&source)?;
+        source.close()?;
+        Ok(script)
+    }
+
+    fn prepare(&self, source: &Path, scripts: &[Script]) -> Result<Prepared, OwnError> {
+        statements::prepare(source, scripts)
+    }
+}
+
+/// Room for a copy with any page size: rows just longer than half a page leave the other half
+/// empty, but in most files a change of the page size moves some percent. Chosen.
+fn with_other_pages(size: ByteCount) -> ByteCount {
+    ByteCount::new(size.get() + size.get() / 4)
 }
 
 impl Derive for Sqlite {

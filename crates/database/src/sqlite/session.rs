@@ -246,6 +246,7 @@ fn control(statement: &mut Prepared) -> Result<()> {
 fn fits((kind, value): (&ColumnKind, &Value<'_>)) -> bool {
     match (kind, value) {
         (_, Value::Null)
+        | (ColumnKind::Any, _)
         | (ColumnKind::Integer | ColumnKind::Integer32, Value::Integer(_))
         | (ColumnKind::Timestamp, Value::Timestamp(_))
         | (ColumnKind::Char(_) | ColumnKind::Varchar(_), Value::Text(_)) => true,

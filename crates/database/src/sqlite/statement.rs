@@ -15,7 +15,7 @@ use std::{
 
 use octavo_workload::{
     ConnectionError, Result,
-    connection::{Row, Value},
+    connection::{Real, Row, Value},
     schema::ColumnKind,
 };
 use rusqlite::{Connection, ffi};
@@ -136,6 +136,7 @@ fn bind(raw: *mut ffi::sqlite3_stmt, position: c_int, value: Value<'_>) -> c_int
                 unscaled: number, ..
             }
             | Value::Timestamp(number) => ffi::sqlite3_bind_int64(raw, position, number),
+            Value::Real(number) => ffi::sqlite3_bind_double(raw, position, number.get()),
             Value::Text(text) => match c_int::try_from(text.len()) {
                 Ok(length) => ffi::sqlite3_bind_text(
                     raw,
@@ -174,7 +175,7 @@ impl Row for SqliteRow<'_> {
                 (ffi::SQLITE_INTEGER, kind) => {
                     let number = ffi::sqlite3_value_int64(value);
                     match kind {
-                        ColumnKind::Integer | ColumnKind::Integer32 => {
+                        ColumnKind::Integer | ColumnKind::Integer32 | ColumnKind::Any => {
                             return Value::Integer(number);
                         }
                         ColumnKind::Decimal { scale, .. } => {
@@ -185,7 +186,15 @@ impl Row for SqliteRow<'_> {
                         ColumnKind::Char(_) | ColumnKind::Varchar(_) => {}
                     }
                 }
-                (ffi::SQLITE_TEXT, ColumnKind::Char(_) | ColumnKind::Varchar(_)) => {
+                (ffi::SQLITE_FLOAT, ColumnKind::Any) => {
+                    return Value::Real(Real::new(ffi::sqlite3_value_double(value)));
+                }
+                // Bytes are no value that a script can have.
+                (ffi::SQLITE_BLOB, ColumnKind::Any) => return Value::Null,
+                (
+                    ffi::SQLITE_TEXT,
+                    ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any,
+                ) => {
                     let text = ffi::sqlite3_value_text(value);
                     let length = ffi::sqlite3_value_bytes(value);
                     if !text.is_null() {

@@ -45,10 +45,33 @@ impl Unmeasured {
         flags: OpenFlags,
         directory: &Path,
     ) -> rusqlite::Result<Self> {
-        let vfs = TemporaryFiles::register(directory)?;
+        Self::open_with(database, flags, TemporaryFiles::register(Some(directory))?)
+    }
+
+    /// Opens a database of the user's. No file beside it is opened for writing either, and
+    /// there are no temporary files.
+    ///
+    /// # Errors
+    /// When SQLite cannot open it.
+    pub(crate) fn open_foreign(database: &OsStr, flags: OpenFlags) -> rusqlite::Result<Self> {
+        let this = Self::open_with(database, flags, TemporaryFiles::register(None)?)?;
+        this.execute_batch("PRAGMA temp_store=MEMORY")?;
+        Ok(this)
+    }
+
+    fn open_with(
+        database: &OsStr,
+        flags: OpenFlags,
+        vfs: TemporaryFiles,
+    ) -> rusqlite::Result<Self> {
         let connection = Connection::open_with_flags_and_vfs(database, flags, vfs.name.as_str())?;
         connection.execute_batch("PRAGMA mmap_size=0; PRAGMA temp_store=FILE")?;
         Ok(Self { connection, vfs })
+    }
+
+    /// The connection, for what changes it.
+    pub(crate) fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
     }
 
     /// The connection, and what has to outlive it.
@@ -86,20 +109,25 @@ struct Registration {
     vfs: ffi::sqlite3_vfs,
     unix: *mut ffi::sqlite3_vfs,
     /// The path of each temporary file until it is open. One serves them all: a
-    /// connection opens one file at a time. "unix" keeps the pointer.
-    file: CString,
+    /// connection opens one file at a time. "unix" keeps the pointer. Where there is none, all
+    /// files are opened for reading alone.
+    file: Option<CString>,
     _name: CString,
 }
 
 impl TemporaryFiles {
-    fn register(directory: &Path) -> rusqlite::Result<Self> {
+    /// With a directory for temporary files, or none: then nothing is opened for writing.
+    fn register(directory: Option<&Path>) -> rusqlite::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("octavo-plain-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let c_name = CString::new(name.as_str())?;
         // Nobody else's, whatever namespace of processes they are in.
         let number = RandomState::new().hash_one(&name);
-        let file = directory.join(format!("octavo-temporary-{number:016x}"));
-        let file = CString::new(file.as_os_str().as_bytes())?;
+        let file = directory.map(|directory| {
+            let file = directory.join(format!("octavo-temporary-{number:016x}"));
+            CString::new(file.as_os_str().as_bytes())
+        });
+        let file = file.transpose()?;
         let unix = unix_vfs().ok_or_else(|| misuse("SQLite was built without its unix VFS"))?;
         // SAFETY: `unix` points to a VFS that lives as long as the process. All of
         // its functions but `xOpen` look only at `pAppData` of what they get.
@@ -152,9 +180,14 @@ unsafe extern "C" fn open(
     // name, which is NULL only for files that are deleted once they are open.
     unsafe {
         let registration = &*vfs.cast::<Registration>();
-        let name: *const c_char = match name.is_null() {
-            true => registration.file.as_ptr(),
-            false => name,
+        let (name, flags): (*const c_char, c_int) = match &registration.file {
+            Some(file) if name.is_null() => (file.as_ptr(), flags),
+            Some(_) => (name, flags),
+            // SQLite asks for a log that it can write, even of who only reads.
+            None => {
+                let writing = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE;
+                (name, flags & !writing | ffi::SQLITE_OPEN_READONLY)
+            }
         };
         match (*registration.unix).xOpen {
             Some(open) => open(registration.unix, name, file, flags, out_flags),

@@ -179,6 +179,7 @@ fn bound<'v>(parameters: &'v [Value<'v>]) -> impl Iterator<Item = types::ToSqlOu
             unscaled: number, ..
         }
         | Value::Timestamp(number) => number.into(),
+        Value::Real(number) => number.get().into(),
         Value::Text(text) => text.into(),
     })
 }

@@ -50,7 +50,7 @@ pub(super) fn width(kind: ColumnKind, field: Field) -> u32 {
         (ColumnKind::Timestamp, _) => 8,
         (ColumnKind::Char(length @ 0..=255), _) => length,
         (ColumnKind::Char(_) | ColumnKind::Varchar(_), Field::Text(bytes)) => bytes,
-        (ColumnKind::Char(_) | ColumnKind::Varchar(_), _) => 0,
+        (ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any, _) => 0,
     }
 }
 

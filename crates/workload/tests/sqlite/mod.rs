@@ -88,6 +88,7 @@ impl ToSql for Parameter<'_> {
             | Value::Decimal {
                 unscaled: number, ..
             } => ValueRef::Integer(number),
+            Value::Real(number) => ValueRef::Real(number.get()),
             Value::Text(text) => ValueRef::Text(text.as_bytes()),
         }))
     }

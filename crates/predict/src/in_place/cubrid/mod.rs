@@ -178,7 +178,7 @@ fn fixed_bytes(kind: ColumnKind) -> Option<u32> {
         ColumnKind::Integer | ColumnKind::Timestamp => Some(8),
         ColumnKind::Decimal { .. } => Some(NUMERIC),
         ColumnKind::Char(length) => Some(length),
-        ColumnKind::Varchar(_) => None,
+        ColumnKind::Varchar(_) | ColumnKind::Any => None,
     }
 }
 

@@ -1,0 +1,438 @@
+//! A file of the user's: opened for reading alone, so that nothing of it changes.
+//!
+//! SQLite's locks are respected. While a file is copied, programs that use a write-ahead log
+//! go on writing; with a rollback journal they wait.
+//!
+//! A database with a write-ahead log needs care. SQLite makes `-wal` and `-shm` beside one that
+//! nobody has open, even for who only reads, and the last connection to close copies the log
+//! into the file. So a file without a log is opened as one that nobody changes, and looked at
+//! again afterwards. With a log, `-shm` is only read (`readonly_shm`,
+//! <https://www.sqlite.org/wal.html#read_only_databases>), and no connection of ours copies it.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::Read,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::own::CopyOf;
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags,
+    backup::{Backup, StepResult},
+    config::DbConfig,
+};
+
+use super::{
+    JournalMode,
+    failure::sort,
+    inspect::{beside, uri},
+    load::{BUFFER, count_rows, create, finish, note_rows},
+    temporary::Unmeasured,
+};
+use crate::{DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files, own::Own};
+
+/// The header of a database file
+/// (<https://www.sqlite.org/fileformat2.html#the_database_header>).
+struct Header([u8; 100]);
+
+impl Header {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+
+    fn read(path: &Path) -> Result<Self> {
+        let named = files::named("open", path);
+        let mut file = File::open(path).map_err(named)?;
+        let mut header = [0; 100];
+        match file.read_exact(&mut header) {
+            Ok(()) if header.starts_with(Self::MAGIC) => Ok(Self(header)),
+            Ok(()) => Err(refuse(path, "is no SQLite database, or is encrypted")),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(refuse(
+                path,
+                "is no SQLite database: it has less than 100 bytes",
+            )),
+            Err(error) => Err(files::named("read", path)(error)),
+        }
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        u32::from_be_bytes([0, 1, 2, 3].map(|byte| self.0[at + byte]))
+    }
+
+    fn page_size(&self, path: &Path) -> Result<PageSize> {
+        // 65,536 does not fit into two bytes and is written as 1.
+        let bytes = match u16::from_be_bytes([self.0[16], self.0[17]]) {
+            1 => 65_536,
+            bytes => u32::from(bytes),
+        };
+        PageSize::new(bytes).map_err(|_| {
+            refuse(
+                path,
+                format!("is damaged: its header says pages of {bytes} bytes"),
+            )
+        })
+    }
+
+    fn has_log(&self) -> bool {
+        self.0[19] == 2
+    }
+
+    /// The cache that connections have: pages, which a `PRAGMA default_cache_size` left here,
+    /// or else 2,000 KiB (<https://www.sqlite.org/pragma.html#pragma_cache_size>).
+    fn cache(&self, page_size: PageSize) -> ByteCount {
+        match self.number(48) {
+            0 => ByteCount::kib(2000),
+            pages => ByteCount::new(
+                u64::from(pages.cast_signed().unsigned_abs()) * u64::from(page_size.get()),
+            ),
+        }
+    }
+}
+
+/// What tells one state of a file from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    length: u64,
+    modified: (i64, i64),
+    /// Length and time of the log, if there is one.
+    log: Option<(u64, i64, i64)>,
+}
+
+impl State {
+    fn of(path: &Path) -> Result<Self> {
+        let status = fs::metadata(path).map_err(files::named("open", path))?;
+        if !status.is_file() {
+            return Err(refuse(path, "is no file"));
+        }
+        let log = fs::metadata(beside(path, "-wal"))
+            .ok()
+            .filter(|log| log.len() > 0);
+        Ok(Self {
+            length: status.len(),
+            modified: (status.mtime(), status.mtime_nsec()),
+            log: log.map(|log| (log.len(), log.mtime(), log.mtime_nsec())),
+        })
+    }
+
+    /// A number for it, of 52 bits, so that every reader of JSON keeps it.
+    fn fingerprint(&self, path: &Path) -> u64 {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let words = [
+            self.length,
+            self.modified.0.cast_unsigned(),
+            self.modified.1.cast_unsigned(),
+            self.log.map_or(0, |log| {
+                log.0 ^ log.1.cast_unsigned() ^ log.2.cast_unsigned()
+            }),
+        ];
+        let begin = Seed::new(0).derive(&path.to_string_lossy(), 0);
+        let seed = words
+            .into_iter()
+            .fold(begin, |seed, word| seed.derive("state", word));
+        seed.get() >> 12
+    }
+}
+
+/// A source that is open for reading.
+pub(super) struct Source {
+    path: PathBuf,
+    header: Header,
+    state: State,
+    /// Whether SQLite was told that nobody changes the file, so that we have to look.
+    is_unlocked: bool,
+    connection: Unmeasured,
+}
+
+impl Source {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let state = State::of(path)?;
+        if state.length == 0 {
+            return Err(refuse(path, "is empty"));
+        }
+        let header = Header::read(path)?;
+        let is_unlocked = header.has_log() && state.log.is_none();
+        if header.has_log() && state.log.is_some() && !beside(path, "-shm").exists() {
+            let reason = format!(
+                "was not closed: its last changes are in {} alone; open it once with the program that \
+                 uses it, or with sqlite3",
+                beside(path, "-wal").display()
+            );
+            return Err(refuse(path, reason));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let name = uri(
+            path,
+            if is_unlocked {
+                "?immutable=1"
+            } else {
+                "?mode=ro&readonly_shm=1"
+            },
+        );
+        let open = || -> rusqlite::Result<Unmeasured> {
+            let connection = Unmeasured::open_foreign(OsStr::new(&name), flags)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            connection.execute_batch(&format!(
+                "PRAGMA query_only=ON; PRAGMA cache_size=-{}; BEGIN",
+                BUFFER.get() / 1024
+            ))?;
+            // The first read begins the snapshot.
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|failure| refusal(path, &failure))?;
+        Ok(Self {
+            path: path.to_owned(),
+            header,
+            state,
+            is_unlocked,
+            connection,
+        })
+    }
+
+    /// What it is called: its name without its directory.
+    pub(super) fn name(&self) -> std::borrow::Cow<'_, str> {
+        self.path
+            .file_name()
+            .unwrap_or(self.path.as_os_str())
+            .to_string_lossy()
+    }
+
+    /// Why it could not be read.
+    pub(super) fn refusal(&self, failure: &rusqlite::Error) -> DatabaseError {
+        refusal(&self.path, failure)
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// What is known of it, once all that a copy needs was found to be there.
+    pub(super) fn facts(&self) -> Result<Own> {
+        self.check_schema()?;
+        let page_size = self.header.page_size(&self.path)?;
+        let pages: u32 = self
+            .connection
+            .query_row("PRAGMA page_count", [], |row| row.get(0))
+            .map_err(|failure| refusal(&self.path, &failure))?;
+        let journal_mode = match self.header.has_log() {
+            true => JournalMode::Wal,
+            false => JournalMode::Delete,
+        };
+        Ok(Own {
+            copy: CopyOf {
+                name: self.name().into_owned(),
+                size: ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
+                page_size,
+                state: self.state.fingerprint(&self.path),
+                source: self.path.clone(),
+            },
+            options: vec![("journal-mode".into(), journal_mode.name().into())],
+            cache: self.header.cache(page_size),
+        })
+    }
+
+    /// Refuses tables and indexes that need modules, functions or collations of a program.
+    fn check_schema(&self) -> Result<()> {
+        let refused = |failure: rusqlite::Error| refusal(&self.path, &failure);
+        let query = "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'index', 'view')";
+        let mut statement = self.connection.prepare(query).map_err(refused)?;
+        let found: Vec<(String, String)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .and_then(Iterator::collect)
+            .map_err(refused)?;
+        if !found.iter().any(|(kind, _)| kind == "table") {
+            return Err(refuse(&self.path, "has no table"));
+        }
+        for (kind, name) in found {
+            let result = match kind.as_str() {
+                // Views are not copied by their rows: whether they work is for a script to find.
+                "view" => Ok(()),
+                "table" => self
+                    .connection
+                    .prepare(&format!("SELECT * FROM {} LIMIT 0", quoted(&name)))
+                    .map(drop),
+                _ => self.check_collations(&name),
+            };
+            if let Err(failure) = result {
+                let reason = format!(
+                    "has the {kind} {name}, which Octavo's SQLite cannot read ({}): what a program adds \
+                     to SQLite is not here",
+                    message(&failure)
+                );
+                return Err(refuse(&self.path, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_collations(&self, index: &str) -> rusqlite::Result<()> {
+        let sql = format!(
+            "SELECT DISTINCT coll FROM pragma_index_xinfo({})",
+            text(index)
+        );
+        let mut statement = self.connection.prepare(&sql)?;
+        let collations: Vec<Option<String>> = statement
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for collation in collations.into_iter().flatten() {
+            let sql = format!("SELECT 'a' = 'b' COLLATE {}", quoted(&collation));
+            self.connection.prepare(&sql)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the reading, and tells whether the file was changed meanwhile although nobody
+    /// could have been told not to.
+    pub(super) fn close(self) -> Result<()> {
+        let Self {
+            path,
+            state,
+            is_unlocked,
+            connection,
+            ..
+        } = self;
+        drop(connection);
+        if is_unlocked && State::of(&path)? != state {
+            return Err(refuse(&path, "was changed while it was read: try again"));
+        }
+        Ok(())
+    }
+
+    /// Copies all pages to `target`, durably.
+    fn copy(&self, target: &Path, progress: &mut Progress<'_>) -> Result<()> {
+        /// Pages between two looks at the clock and the keyboard.
+        const STEP: i32 = 2048;
+        let failed = |failure| {
+            sort(failure, || {
+                format!("copy {} to {}", self.path.display(), target.display())
+            })
+        };
+        let page_size = self
+            .header
+            .page_size(&self.path)
+            .unwrap_or(PageSize::kib(4));
+        let mut connection = create(target, page_size).map_err(failed)?;
+        {
+            let backup =
+                Backup::new(&self.connection, connection.connection_mut()).map_err(failed)?;
+            loop {
+                let step = backup.step(STEP).map_err(failed)?;
+                let done = backup.progress();
+                let copied = (done.pagecount - done.remaining).unsigned_abs();
+                unless_stopped(progress(u64::from(copied) * u64::from(page_size.get())))?;
+                match step {
+                    StepResult::Done => break,
+                    StepResult::More => {}
+                    // The source's snapshot is ours, and the target nobody else's.
+                    _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+                }
+            }
+        }
+        close(connection).map_err(failed)?;
+        Ok(())
+    }
+}
+
+fn close(connection: Unmeasured) -> rusqlite::Result<()> {
+    let (connection, _temporary) = connection.into_parts();
+    connection.close().map_err(|(_, failure)| failure)
+}
+
+/// Makes a snapshot of the user's own database, with its page size.
+pub(super) fn load(
+    copy: &CopyOf,
+    target: &Path,
+    progress: &mut Progress<'_>,
+) -> Result<LoadReport> {
+    let start = Instant::now();
+    let source = Source::open(&copy.source)?;
+    if source.state.fingerprint(&source.path) != copy.state {
+        let reason = "was changed since it was looked at: run the same command again";
+        return Err(refuse(&source.path, reason));
+    }
+    source.copy(target, progress)?;
+    source.close()?;
+    // Written with a log, a file says so in its header, and readers would make files beside it.
+    forget_log(target)?;
+    let size = finish(target)?;
+    let rows = count_rows(target)?;
+    note_rows(target, rows)?;
+    Ok(LoadReport {
+        rows,
+        size,
+        elapsed: start.elapsed(),
+    })
+}
+
+/// Bytes 18 and 19 say whether a file is used with a log: 2, or 1 without.
+fn forget_log(database: &Path) -> Result<()> {
+    let named = || files::named("write", database);
+    let file = File::options()
+        .write(true)
+        .open(database)
+        .map_err(named())?;
+    file.write_all_at(&[1, 1], 18).map_err(named())
+}
+
+/// A name in SQL.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text in SQL.
+fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// What SQLite says, without what it was asked.
+pub(super) fn message(failure: &rusqlite::Error) -> String {
+    match failure {
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn refuse(path: &Path, reason: impl Into<String>) -> DatabaseError {
+    DatabaseError::Source {
+        name: path.display().to_string(),
+        reason: reason.into(),
+    }
+}
+
+/// Why a source cannot be read.
+pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
+    let said = message(failure);
+    let reason = match failure.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "is no SQLite database, or is encrypted".into(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "is locked by another program: end what it is doing, and try again".into()
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            format!("is damaged ({said}): restore it, or try sqlite3's .recover")
+        }
+        Some(ErrorCode::ReadOnly) => {
+            "was not closed, and its last transaction has to be rolled back first: open it once with \
+             the program that uses it, or with sqlite3"
+                .into()
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            format!("cannot be read ({said}): Octavo needs to read the file and the files beside it")
+        }
+        _ => format!("cannot be read: {said}"),
+    };
+    refuse(path, reason)
+}
+
+/// What is known of the user's file.
+pub(super) fn examine(path: &Path) -> Result<Own> {
+    let source = Source::open(path)?;
+    let facts = source.facts()?;
+    source.close()?;
+    Ok(facts)
+}

@@ -1,0 +1,204 @@
+//! A client that runs the user's scripts.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use octavo_script::{
+    Access as Wanted, Control, Host, PARAMETERS_MAX, Parameter, Random, RunError, State,
+};
+use octavo_units::Seed;
+
+use super::{OwnProgram, Prepared};
+use crate::{
+    Audit, AuditLine, Client, Connection, ConnectionError, Mix, Outcome, Result, TransactionKind,
+    connection::{Access, Real, StatementId, Value},
+    random::Draws,
+};
+
+/// One client.
+pub(super) struct OwnClient {
+    programs: Arc<[OwnProgram]>,
+    kinds: &'static [TransactionKind],
+    mix: Mix,
+    draws: Draws,
+    /// The variables of each script.
+    states: Vec<State>,
+    /// The script drawn last.
+    drawn: Option<usize>,
+    /// Where its random numbers begin: a retry has the same.
+    begin: Seed,
+    /// Draws so far, which number the seeds.
+    number: u64,
+    /// Whether the transaction drawn last was counted, at its first try.
+    is_counted: bool,
+    ran: Vec<u64>,
+    seed: Seed,
+}
+
+impl OwnClient {
+    /// Client `index`, which draws from its own part of `seed`.
+    pub(super) fn new(prepared: &Prepared, mix: &Mix, seed: Seed, index: u32) -> Self {
+        let own = seed.derive("client", u64::from(index));
+        // pgbench's `default_seed` is one for all clients.
+        let default_seed = seed.derive("default_seed", 0).get().cast_signed();
+        let states = prepared.programs.iter();
+        let states: Vec<State> = states
+            .map(|own| own.program.state(index, default_seed))
+            .collect();
+        Self {
+            programs: Arc::clone(&prepared.programs),
+            kinds: prepared.kinds,
+            mix: mix.clone(),
+            draws: Draws::new(own),
+            ran: vec![0; states.len()],
+            states,
+            drawn: None,
+            begin: own,
+            number: 0,
+            is_counted: false,
+            seed: own,
+        }
+    }
+}
+
+impl Client for OwnClient {
+    fn draw(&mut self) -> usize {
+        let script = self.mix.draw(&mut self.draws);
+        self.number += 1;
+        self.begin = self.seed.derive("transaction", self.number);
+        self.is_counted = false;
+        self.drawn = Some(script);
+        script
+    }
+
+    /// # Panics
+    /// When nothing was drawn.
+    fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
+        let script = self.drawn.expect("a transaction is drawn before it runs");
+        if !std::mem::replace(&mut self.is_counted, true) {
+            self.ran[script] += 1;
+        }
+        let own = &self.programs[script];
+        let mut host = OnConnection {
+            connection,
+            draws: Draws::new(self.begin),
+            own,
+            is_open: false,
+        };
+        match own.program.run(&mut self.states[script], &mut host) {
+            Ok(true) => Ok(Outcome::Committed),
+            Ok(false) => Ok(Outcome::RolledBack),
+            Err(error) => {
+                connection.rollback()?;
+                Err(match error {
+                    RunError::Host(error) => error,
+                    other => ConnectionError::other("run a script", other),
+                })
+            }
+        }
+    }
+
+    fn audit(&self) -> Audit {
+        let kinds = AuditLine::of_kinds(self.kinds, &self.ran, &self.mix, "transactions");
+        Audit {
+            lines: kinds.filter(|line| line.wanted > 0.0).collect(),
+            distributions: Vec::new(),
+        }
+    }
+}
+
+/// A connection as what a script runs against.
+struct OnConnection<'c> {
+    connection: &'c mut dyn Connection,
+    draws: Draws,
+    own: &'c OwnProgram,
+    is_open: bool,
+}
+
+impl Random for OnConnection<'_> {
+    fn uniform(&mut self, low: i64, high: i64) -> i64 {
+        self.draws.uniform(low, high)
+    }
+
+    fn fraction(&mut self) -> f64 {
+        self.draws.fraction()
+    }
+}
+
+impl Host for OnConnection<'_> {
+    type Error = ConnectionError;
+
+    fn control(&mut self, control: Control) -> Result<()> {
+        self.is_open = matches!(control, Control::Begin(_));
+        match control {
+            Control::Begin(wanted) => self.connection.begin(match wanted {
+                Wanted::Read => Access::Read,
+                Wanted::Write => Access::Write,
+                Wanted::WriteRepeatable => Access::WriteRepeatable,
+                Wanted::WriteSerializable => Access::WriteSerializable,
+            }),
+            Control::Commit => self.connection.commit(),
+            Control::Rollback => self.connection.rollback(),
+        }
+    }
+
+    fn statement(
+        &mut self,
+        statement: usize,
+        parameters: &[Parameter<'_>],
+        column: &mut dyn FnMut(usize, Parameter<'_>),
+    ) -> Result<()> {
+        let mut values = [Value::Null; PARAMETERS_MAX];
+        let values = &mut values[..parameters.len()];
+        for (value, parameter) in values.iter_mut().zip(parameters) {
+            *value = as_value(*parameter);
+        }
+        let (reads, columns) = self.own.statements[statement];
+        let id = StatementId(self.own.first_statement + statement);
+        if !reads && columns == 0 {
+            return self.connection.execute(id, values).map(drop);
+        }
+        // A change that answers with rows is asked for as a query, which alone would not be
+        // taken for a change.
+        let is_alone = !reads && !self.is_open;
+        if is_alone {
+            self.connection.begin(Access::Write)?;
+        }
+        self.connection.query(id, values, &mut |row| {
+            for position in 0..columns {
+                column(position, as_parameter(row.value(position)));
+            }
+        })?;
+        if is_alone {
+            self.connection.commit()?;
+        }
+        Ok(())
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        thread::sleep(time);
+    }
+}
+
+fn as_value(parameter: Parameter<'_>) -> Value<'_> {
+    use octavo_script::Value as Own;
+    match parameter {
+        Parameter::Text(text) => Value::Text(text),
+        Parameter::Value(Own::Null) => Value::Null,
+        Parameter::Value(Own::Boolean(value)) => Value::Integer(value.into()),
+        Parameter::Value(Own::Integer(value)) => Value::Integer(value),
+        Parameter::Value(Own::Double(value)) => Value::Real(Real::new(value)),
+    }
+}
+
+fn as_parameter(value: Value<'_>) -> Parameter<'_> {
+    use octavo_script::Value as Own;
+    match value {
+        Value::Null => Parameter::Value(Own::Null),
+        Value::Integer(value) | Value::Timestamp(value) => Parameter::Value(Own::Integer(value)),
+        Value::Decimal { unscaled, scale } => {
+            Parameter::Value(Own::Double(unscaled as f64 / 10f64.powi(i32::from(scale))))
+        }
+        Value::Real(value) => Parameter::Value(Own::Double(value.get())),
+        Value::Text(text) => Parameter::Text(text),
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use octavo_units::{ByteCount, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, WorkloadError, WorkloadName, WorkloadSpec, ycsb::Distribution};
 
 use crate::{
@@ -26,6 +26,7 @@ pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, Ca
         workload,
         mix: None,
         distribution: None,
+        own: None,
         isolation: None,
         seed: Seed::new(1),
         margin: 0.03,
@@ -80,11 +81,8 @@ pub fn complete(
     wanted: DataSize,
     given: &[(&str, u64)],
 ) -> Result<(), CampaignError> {
-    plan.page_sizes.push(plan.databases[0].default_page_size);
-    plan.page_sizes.sort_unstable();
-    plan.page_sizes.dedup();
-    plan.memories.sort_unstable();
-    plan.memories.dedup();
+    let default = plan.databases[0].default_page_size;
+    sort_cells(plan, default);
     let scale = plan.workload.family().data.scale().name;
     let has_scale = given.iter().any(|(name, _)| *name == scale);
     plan.data = vec![match (has_scale, wanted) {
@@ -102,6 +100,15 @@ pub fn complete(
         (false, wanted) => smallest(plan, given, wanted)?,
     }];
     Ok(())
+}
+
+/// Adds the page size that others are compared with, and sorts page sizes and memories.
+pub fn sort_cells(plan: &mut Plan, reference: PageSize) {
+    plan.page_sizes.push(reference);
+    plan.page_sizes.sort_unstable();
+    plan.page_sizes.dedup();
+    plan.memories.sort_unstable();
+    plan.memories.dedup();
 }
 
 /// The rows of the smallest scale whose data has the wanted size at every page
@@ -160,8 +167,6 @@ fn rows(workload: WorkloadName, given: &[(&str, u64)]) -> Result<DataSpec, Workl
 
 #[cfg(test)]
 mod tests {
-    use octavo_units::PageSize;
-
     use super::*;
 
     fn plan_of(workload: &str) -> Plan {

@@ -51,6 +51,11 @@ pub enum Caveat {
         /// Rows a transaction, at most of all cells.
         rows: f64,
     },
+    /// The user's statements were guessed from the schema.
+    Guessed {
+        /// What was copied.
+        of: String,
+    },
     /// A part of rows, buffer and log was predicted in place of all.
     InPart {
         /// Which part, such as "1/8".
@@ -215,6 +220,7 @@ impl Caveat {
             | Self::ReadsPerMiss { .. } => Severity::Void,
             Self::SmallData { data, memory } if data <= memory => Severity::Void,
             Self::Predicted
+            | Self::Guessed { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,

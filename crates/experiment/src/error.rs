@@ -124,7 +124,11 @@ impl CampaignError {
             | Self::Cpus(CpusError::TooMany { .. })
             | Self::Files(_)
             | Self::Emulation(EmulationError::Refused { input: true, .. })
-            | Self::Database(DatabaseError::Setting { .. } | DatabaseError::Unknown { .. }) => true,
+            | Self::Database(
+                DatabaseError::Setting { .. }
+                | DatabaseError::Source { .. }
+                | DatabaseError::Unknown { .. },
+            ) => true,
             Self::Store(error) => {
                 !matches!(error, StoreError::Full { .. } | StoreError::Sqlite { .. })
             }

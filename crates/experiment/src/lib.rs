@@ -36,6 +36,7 @@ pub mod lockstep;
 pub mod machine;
 pub mod monitor;
 pub mod observer;
+pub mod own;
 pub mod plan;
 pub mod prediction;
 pub mod prices;

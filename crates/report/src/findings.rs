@@ -95,10 +95,10 @@ pub(crate) fn origin(findings: &Findings) -> String {
     let databases = plan.databases.iter();
     let databases =
         distinct(databases.map(|of| naming::with_version(&naming::database(of), &of.version)));
-    let title = plan.workload.title();
+    let title = plan.workload_title();
     let workload = match sentence::data(findings) {
         Some(size) => format!("{title}, {size} of data"),
-        None => title.to_owned(),
+        None => title,
     };
     let device = device_name(findings);
     let file_system = match fact(&findings.storage, "file_system") {

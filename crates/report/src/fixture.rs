@@ -85,6 +85,7 @@ fn plan(mib: &[u64]) -> Plan {
         workload: WorkloadName::default(),
         mix: None,
         distribution: None,
+        own: None,
         isolation: None,
         seed: Seed::new(1),
         margin: MARGIN,

@@ -28,8 +28,8 @@ pub fn forecast(forecast: &Forecast) -> Document {
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {
     let plan = &forecast.plan;
-    let title = plan.workload.title();
-    let data = join(plan.data.iter().map(|of| of.of_workload(title)), "; ");
+    let title = plan.workload_title();
+    let data = join(plan.data.iter().map(|of| of.of_workload(&title)), "; ");
     let design = match plan.design {
         _ if plan.ramp.is_some() => "each cell a ramp by itself, one after the other",
         Design::Race => "lockstep, decided cells are dropped",

@@ -145,10 +145,26 @@ pub(crate) fn default_page_size(findings: &Findings, group: &GroupFindings) -> O
         .then_some(cell.page_size)
 }
 
+/// What the page size is to the reader that others are compared with, before it.
+fn usual(findings: &Findings) -> &'static str {
+    match findings.plan.own {
+        Some(_) => "your present",
+        None => "the default",
+    }
+}
+
+/// The same behind it.
+pub(crate) fn as_usual(findings: &Findings) -> &'static str {
+    match findings.plan.own {
+        Some(_) => "your present size",
+        None => "the default",
+    }
+}
+
 /// The reference as the object of a sentence.
 pub(crate) fn reference_in_full(findings: &Findings, group: &GroupFindings) -> String {
     match default_page_size(findings, group) {
-        Some(size) => format!("the default {size}"),
+        Some(size) => format!("{} {size}", usual(findings)),
         None => reference(findings, group)
             .map_or_else(|| "the reference".into(), |level| level.with_noun()),
     }
@@ -179,13 +195,17 @@ pub(crate) fn workload(name: &str) -> String {
 }
 
 /// What the reference of all groups is called in headers and captions: their
-/// page sizes are the defaults, or not.
+/// page sizes are the defaults or the user's own, or not.
 pub(crate) fn reference_word(findings: &Findings) -> &'static str {
     let defaults = findings
         .groups
         .iter()
         .all(|group| default_page_size(findings, group).is_some());
-    if defaults { "default" } else { "reference" }
+    match (defaults, &findings.plan.own) {
+        (true, Some(_)) => "present",
+        (true, None) => "default",
+        (false, _) => "reference",
+    }
 }
 
 /// The time in which counted transactions of a bench are told, and its seconds: TPC-E counts

@@ -318,6 +318,9 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
             "{} is a stand-in, and policies are of models alone.",
             plan.workload.title()
         ),
+        _ if plan.own.is_some() => {
+            "Statements that are not in the scripts were not measured.".into()
+        }
         _ => format!(
             "{} is a stand-in. Test on a copy of your data.",
             plan.workload.title()

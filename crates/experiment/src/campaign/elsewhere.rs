@@ -119,6 +119,10 @@ impl MeasuredHere {
         ) else {
             return Ok(None);
         };
+        // What the user's own statements touch is not known.
+        if plan.own.is_some() {
+            return Ok(None);
+        }
         let Ok(calibrated) = Calibrated::from_store(store, plan, "these results") else {
             return Ok(None);
         };

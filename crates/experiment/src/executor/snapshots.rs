@@ -2,8 +2,9 @@
 
 use std::{
     collections::HashMap,
-    fs,
+    fs::{self, Permissions},
     io::ErrorKind,
+    os::unix::fs::PermissionsExt as _,
     path::Path,
     time::{Duration, Instant},
 };
@@ -75,6 +76,9 @@ impl Snapshots {
         }
         let database = resolved.database(&key.database);
         let directory = resolved.snapshot(key);
+        if resolved.plan().own.is_some() {
+            make_private(&resolved.data(&key.storage))?;
+        }
         let made = match database.derivation() {
             None => in_new(&directory, |directory| {
                 load(key, directory, resolved, monitor)
@@ -143,6 +147,13 @@ impl Snapshots {
     }
 }
 
+/// Makes a directory that only its owner may look into, whatever the umask.
+fn make_private(directory: &Path) -> Result<(), DirectoryError> {
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(0o700)))
+        .map_err(DirectoryError::io("create directory", directory))
+}
+
 /// Makes a directory and fills it; nothing of it is left after an error.
 fn in_new<T>(
     directory: &Path,
@@ -173,8 +184,11 @@ fn has_identity(directory: &Path, key: &SnapshotKey, resolved: &ResolvedPlan<'_>
 
 /// Everything that a snapshot's content depends on.
 fn identity(key: &SnapshotKey, resolved: &ResolvedPlan<'_>) -> String {
+    // What is shown of data leaves out the state of the user's own.
+    let own = resolved.plan().own.as_ref();
+    let state = own.map_or_else(String::new, |own| format!(" in state {}", own.copy.state));
     format!(
-        "{} {}\n{}\nseed {}\npage size {}\n",
+        "{} {}\n{}{state}\nseed {}\npage size {}\n",
         key.database,
         key.database.version,
         key.data,
@@ -191,10 +205,13 @@ fn load(
 ) -> Result<LoadReport, CampaignError> {
     let workload = resolved.workload(key.data);
     let page_size = key.page_size;
-    let rows = rows_about(workload);
+    let (what, all) = match workload.copy_of() {
+        Some(copy) => (format!("copy {}", copy.name), copy.size.get()),
+        None => (format!("load {page_size} pages"), rows_about(workload)),
+    };
     let report = &mut |done| {
-        let percent = done * 100 / rows.max(1);
-        monitor.progress(&format!("load {page_size} pages: {percent}%"));
+        let percent = done * 100 / all.max(1);
+        monitor.progress(&format!("{what}: {percent}%"));
         monitor.flow_within_limit()
     };
     let database = resolved.database(&key.database);

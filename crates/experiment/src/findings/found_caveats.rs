@@ -74,6 +74,11 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
     if rows >= INSERTED_MIN {
         caveats.push(Caveat::Grows { rows });
     }
+    let own = findings.plan.own.iter();
+    let guessed = own.filter(|own| own.is_guess);
+    caveats.extend(guessed.map(|own| Caveat::Guessed {
+        of: own.copy.name.clone(),
+    }));
     let part = findings.storage.iter().find(|(name, _)| name == PART);
     caveats.extend(part.map(|(_, part)| Caveat::InPart { part: part.clone() }));
     let databases = &findings.plan.databases;

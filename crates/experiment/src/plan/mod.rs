@@ -11,7 +11,7 @@ use std::sync::Arc;
 use octavo_database::Isolation;
 use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec};
+use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec, own::Own};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub struct Plan {
     pub mix: Option<String>,
     /// The distribution of keys (YCSB); `None` for the workload's own.
     pub distribution: Option<String>,
+    /// The user's own rows and statements, of the workload that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Arc<Own>>,
     /// Isolation level; `None` for each database's default.
     pub isolation: Option<Isolation>,
     /// Random seed, of rows, inputs, order and intervals.
@@ -299,6 +302,7 @@ impl Plan {
         WorkloadSpec {
             mix: self.mix.clone(),
             distribution: self.distribution.as_deref().map(str::parse).transpose()?,
+            own: self.own.clone(),
             ..WorkloadSpec::new(self.workload, data, seed)
         }
         .build()
@@ -317,6 +321,7 @@ pub(crate) mod tests {
             workload: WorkloadName::default(),
             mix: None,
             distribution: None,
+            own: None,
             isolation: None,
             seed: Seed::new(1),
             margin: 0.03,

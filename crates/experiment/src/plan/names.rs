@@ -3,6 +3,24 @@
 use super::{Cell, Factor, Level, Plan, TestedDatabase};
 
 impl Plan {
+    /// What people call the workload: "TPC-C", or "mix.sql on a copy of my.db".
+    pub fn workload_title(&self) -> String {
+        let Some(own) = &self.own else {
+            return self.workload.title().to_owned();
+        };
+        let names: Vec<&str> = own
+            .scripts
+            .iter()
+            .map(|script| script.name.as_str())
+            .collect();
+        let scripts = match names.as_slice() {
+            [one] => (*one).to_owned(),
+            [one, two] => format!("{one} and {two}"),
+            more => format!("{} scripts", more.len()),
+        };
+        format!("{scripts} on a copy of {}", own.copy.name)
+    }
+
     /// The value of a factor in a cell, with databases named by what sets them
     /// apart from the plan's others.
     pub fn level(&self, cell: &Cell, factor: Factor) -> Level {

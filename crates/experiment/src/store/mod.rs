@@ -21,6 +21,7 @@ use std::{
 use jiff::Timestamp;
 use octavo_storage::text;
 use octavo_units::ByteCount;
+use octavo_workload::own::OwnScript;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, Transaction,
     params, types::Type,
@@ -887,6 +888,19 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             || "none".into(),
             |ramp| format!("{} of {:?} a step", ramp.clients, ramp.step),
         );
+        let own = plan.own.as_ref();
+        let copy = own.map(|own| format!("{} in state {}", own.copy.name, own.copy.state));
+        let scripts = own.map(|own| {
+            let scripts = own.scripts.iter().map(|script| {
+                let OwnScript {
+                    name,
+                    weight,
+                    fingerprint,
+                } = script;
+                format!("{name}@{weight} (fingerprint {fingerprint})")
+            });
+            scripts.collect::<Vec<_>>().join(", ")
+        });
         let cpus: Vec<String> = plan.cpus.iter().map(|c| or_default(c.as_ref())).collect();
         [
             ("name", or_default(plan.name.as_ref())),
@@ -896,6 +910,8 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("mix", or_default(plan.mix.as_ref())),
             ("distribution", or_default(plan.distribution.as_ref())),
             ("isolation", or_default(plan.isolation.as_ref())),
+            ("copy of", copy.unwrap_or_else(|| "nothing".into())),
+            ("scripts", scripts.unwrap_or_else(|| "none".into())),
             ("rows", list(&plan.data)),
             ("storage", list(&plan.storages)),
             ("seed", plan.seed.to_string()),

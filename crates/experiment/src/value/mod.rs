@@ -149,8 +149,8 @@ impl Value {
             let as_much = most.zip(rate(place));
             Some(place) != best && as_much.is_some_and(|(most, own)| own * (1.0 + margin) >= most)
         };
-        let title = plan.workload.title();
-        let data: Vec<String> = plan.data.iter().map(|of| of.of_workload(title)).collect();
+        let title = plan.workload_title();
+        let data: Vec<String> = plan.data.iter().map(|of| of.of_workload(&title)).collect();
         let (break_even, unused) = break_even::all(results, &storages, &prices, devices, plan.seed);
         if cells.iter().all(|cell| cell.cost.is_none()) {
             return Err(ValueError::NoCost {

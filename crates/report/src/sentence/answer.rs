@@ -107,7 +107,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
     }
     let keep = match naming::default_page_size(findings, group) {
         _ if naming::is_of_policies(findings) => "keep its own policy".into(),
-        Some(size) => format!("keep {size} pages (the default)"),
+        Some(size) => format!("keep {size} pages ({})", naming::as_usual(findings)),
         None => format!("keep {}", naming::reference_in_full(findings, group)),
     };
     match &group.verdict {

@@ -97,6 +97,10 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
+        Caveat::Guessed { of } => format!(
+            "The statements are a guess from the schema of {of}, and your program's may choose another \
+             page size. Print them with --show-script, edit them, and give them with --script."
+        ),
         Caveat::InPart { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
              as often as all of it, and is some percent faster or slower (docs/predictions.md). \
@@ -113,9 +117,9 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::PageCache { runs, of } => page_cache(findings, *runs, *of),
         Caveat::MissesNotAtDevice { share } => format!(
             "Only {} of cache misses reached the disk in the worst cell, so figures may show the \
-             OS cache. Use storage with direct I/O, or more data ({}).",
+             OS cache. Use storage with direct I/O, or {}.",
             percent(*share),
-            scale(findings)
+            more(findings)
         ),
         Caveat::NoDeviceCounters => "The disk under the directory has no counters, so only the \
                                      database's own counts show that reads reached it. Name a \
@@ -316,11 +320,14 @@ fn still_warming(findings: &Findings, cells: &[Cell], fall: f64, another: &str) 
 /// database takes, is an eighth of the data.
 fn more_data(findings: &Findings, data: ByteCount) -> String {
     let mut memories = findings.plan.memories.iter();
+    if findings.plan.own.is_some() {
+        return more(findings);
+    }
     let or_memory = match memories.any(|memory| memory.get().saturating_mul(8) <= data.get()) {
         true => " or less --memory",
         false => "",
     };
-    format!("more data ({}){or_memory}", scale(findings))
+    more(findings) + or_memory
 }
 
 /// What gives caches time to become warm. Predictions have no budget, and passes that are
@@ -419,6 +426,14 @@ fn size(findings: &Findings, least: ByteCount) -> String {
 }
 
 /// The option that sets the amount of data.
+/// What makes the data larger beside the memory. Rows of the user's own are as many as they are.
+fn more(findings: &Findings) -> String {
+    match findings.plan.own {
+        Some(_) => "less --memory".into(),
+        None => format!("more data ({})", scale(findings)),
+    }
+}
+
 fn scale(findings: &Findings) -> String {
     let data = findings.plan.data.first();
     data.map_or_else(String::new, |data| {

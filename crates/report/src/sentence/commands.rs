@@ -8,7 +8,10 @@ use octavo_experiment::{
 };
 use octavo_units::PageSize;
 
-use crate::{document::Block, number::list};
+use crate::{
+    document::Block,
+    number::{list, seconds},
+};
 
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared, and figures of them are there.
@@ -27,10 +30,33 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
         } => Some(page_size),
         _ => None,
     };
-    match cell.database.kind() {
+    let mut blocks = match cell.database.kind() {
         Ok(kind) => changes(kind, cell, wanted, &findings.database),
         Err(_) => Vec::new(),
-    }
+    };
+    let cost = wanted.and_then(|page_size| cost_of_copy(findings, cell, page_size));
+    blocks.extend(cost.map(Block::Paragraph));
+    blocks
+}
+
+/// What the change of the user's own file takes, as the copies took here.
+fn cost_of_copy(findings: &Findings, cell: &Cell, page_size: PageSize) -> Option<String> {
+    let own = findings.plan.own.as_ref()?;
+    let wanted = Cell {
+        page_size,
+        ..cell.clone()
+    };
+    let key = wanted.snapshot();
+    let copy = findings.snapshots.iter().find(|of| of.key == key)?;
+    Some(format!(
+        "Writing all rows to {page_size} pages took {} here; {} has {} now and {} then. The way back \
+         is the same with page_size = {}.",
+        seconds(copy.elapsed_s),
+        own.copy.name,
+        own.copy.size,
+        copy.size,
+        own.copy.page_size.get()
+    ))
 }
 
 /// The commands for the wanted page size and for the buffer of a cell. Changes

@@ -7,7 +7,7 @@ use octavo_experiment::{
     plan::{Design, Factor, Level, Storage},
     record::Source,
 };
-use octavo_workload::DataSpec;
+use octavo_workload::{DataSpec, own::Own};
 
 use super::caveat::page_cache_did;
 use crate::{
@@ -30,7 +30,13 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
             workload(findings)
         ),
     );
-    add("scale", scale(findings));
+    match &plan.own {
+        Some(own) => {
+            add("data", copied(own));
+            add("scripts", scripts(own));
+        }
+        None => add("scale", scale(findings)),
+    }
     if let Some(rows) = rows(findings) {
         add("rows", rows);
     }
@@ -137,7 +143,7 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
 
 fn workload(findings: &Findings) -> String {
     let plan = &findings.plan;
-    let mut text = plan.workload.title().to_owned();
+    let mut text = plan.workload_title();
     for (name, value) in [("mix", &plan.mix), ("keys", &plan.distribution)] {
         if let Some(value) = value {
             text += &format!(", {name} {value}");
@@ -147,6 +153,23 @@ fn workload(findings: &Findings) -> String {
         text += &format!(", isolation {isolation}");
     }
     text
+}
+
+/// What was copied.
+fn copied(own: &Own) -> String {
+    let copy = &own.copy;
+    format!("a copy of {}, {}", copy.name, copy.size)
+}
+
+/// Scripts with the shares in which they are drawn.
+fn scripts(own: &Own) -> String {
+    let sum: u32 = own.scripts.iter().map(|script| script.weight).sum();
+    let share = |weight: u32| percent(f64::from(weight) / f64::from(sum));
+    let shares = own.scripts.iter().map(|script| match own.scripts.len() {
+        1 => script.name.clone(),
+        _ => format!("{} {}", script.name, share(script.weight)),
+    });
+    join(shares, ", ")
 }
 
 fn scale(findings: &Findings) -> String {
@@ -171,8 +194,13 @@ fn page_sizes(findings: &Findings) -> String {
     let plan = &findings.plan;
     let defaults = plan.databases.iter();
     let defaults = distinct(defaults.map(|database| database.default_page_size.to_string()));
+    let word = if plan.own.is_some() {
+        "present"
+    } else {
+        "default"
+    };
     format!(
-        "{} (default {})",
+        "{} ({word} {})",
         join(&plan.page_sizes, ", "),
         list(&defaults, "or")
     )

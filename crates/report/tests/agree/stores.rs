@@ -295,6 +295,7 @@ impl Scenario {
             workload,
             mix: None,
             distribution: None,
+            own: None,
             isolation: None,
             seed: Seed::new(1),
             margin: 0.03,

@@ -67,6 +67,7 @@ pub(super) fn plan(
         workload,
         mix: None,
         distribution: None,
+        own: None,
         isolation: given(&cells.isolation),
         seed: Seed::new(given(&experiment.seed).map_or(1, |seed| seed.0)),
         margin: given(&experiment.margin).map_or(0.03, |margin| margin.0),

@@ -1,0 +1,224 @@
+//! The plan of advise for the user's own data and statements.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use octavo_database::{CopyOwn, DatabaseError, DatabaseSpec, OwnError};
+use octavo_script::{Definitions, Script, SyntaxError};
+use octavo_storage::text;
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::own::{self, Own, OwnScript};
+
+use crate::{
+    advise::DATA_OVER_MEMORY,
+    causes::with_causes,
+    plan::{Design, Factor, Level, Plan, Storage, TestedDatabase},
+};
+
+/// A script that the user names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptFile {
+    /// The file.
+    pub path: PathBuf,
+    /// How often it is drawn, out of the sum of all weights.
+    pub weight: u32,
+}
+
+/// Whose rows and statements.
+#[derive(Clone, Debug)]
+pub struct OwnSettings {
+    /// The database's file.
+    pub source: PathBuf,
+    /// The scripts; without any, one is guessed from the schema.
+    pub scripts: Vec<ScriptFile>,
+    /// Variables that are set for all of them.
+    pub definitions: Definitions,
+}
+
+/// Why there is no such plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnPlanError {
+    /// A script cannot be read as a text.
+    #[error("{0}")]
+    File(String),
+    /// A script's text.
+    #[error(transparent)]
+    Script(Box<SyntaxError>),
+    /// The user's database.
+    #[error(transparent)]
+    Own(#[from] OwnError),
+    /// Octavo's.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The database's own files cannot be copied.
+    #[error("--copy-of does not work with {0} yet: it does with sqlite")]
+    Unsupported(&'static str),
+    /// No script is given, and none can be guessed.
+    #[error("{0} has no table with numbered rows to guess statements from: give --script")]
+    NoGuess(String),
+    /// The weights of all scripts are 0, or too large together.
+    #[error("the weights of scripts must sum to 1 to {max}", max = octavo_workload::Mix::SUM_MAX)]
+    Weights,
+}
+
+/// The least memory that is chosen: enough for all page sizes with one client.
+const MEMORY_MIN: ByteCount = ByteCount::mib(2);
+
+/// The most bytes of a script.
+const SCRIPT_MAX: ByteCount = ByteCount::mib(1);
+
+/// A plan with the page sizes and clients that the database's description gives, the user's
+/// present page size as the reference, and two memories: the cache that connections to the
+/// file have, and what holds an eighth of it. `options` are the database's, as given.
+///
+/// # Errors
+/// When a script or the user's database cannot be used; nothing was changed then.
+pub fn plan(
+    spec: &DatabaseSpec,
+    given: &[(String, String)],
+    settings: &OwnSettings,
+) -> Result<Plan, OwnPlanError> {
+    let kind = spec.kind();
+    let database = spec.make()?;
+    let Some(copies) = database.copies_own() else {
+        return Err(OwnPlanError::Unsupported(kind.name));
+    };
+    let scripts = match settings.scripts.as_slice() {
+        [] => vec![guess(copies, settings)?],
+        _ => read(settings)?,
+    };
+    let found = copies.examine(&settings.source)?;
+    let prepared = copies.prepare(&settings.source, &scripts)?;
+    // What the copy needs to work as the original does, unless another one is asked for.
+    let mut options = found.options.clone();
+    for (name, value) in given {
+        options.retain(|(other, _)| other != name);
+        options.push((name.clone(), value.clone()));
+    }
+    let spec = DatabaseSpec::new(kind, options)?;
+    // What was guessed has no file and is alone.
+    let weights = settings.scripts.iter().map(|file| file.weight);
+    let weighted = scripts.iter().zip(weights.chain([1]));
+    let own = Own {
+        is_guess: settings.scripts.is_empty(),
+        scripts: weighted
+            .map(|(script, weight)| OwnScript {
+                name: script.name().to_owned(),
+                weight,
+                fingerprint: fingerprint(script, &settings.definitions),
+            })
+            .collect(),
+        copy: found.copy,
+        prepared: Some(prepared),
+    };
+    let present = own.copy.page_size;
+    let mut page_sizes = kind.defaults.page_sizes.to_vec();
+    page_sizes.push(present);
+    page_sizes.sort_unstable();
+    page_sizes.dedup();
+    let share = ByteCount::new((own.copy.size.get() / DATA_OVER_MEMORY) >> 20 << 20);
+    let mut memories = vec![found.cache.max(MEMORY_MIN)];
+    // Twice the cache or less would tell nothing else.
+    if share > memories[0].saturating_mul(2) {
+        memories.push(share);
+    }
+    Ok(Plan {
+        name: None,
+        workload: own::name(),
+        mix: None,
+        distribution: None,
+        isolation: None,
+        seed: Seed::new(1),
+        margin: 0.03,
+        design: Design::Race,
+        data: vec![own.data()],
+        own: Some(Arc::new(own)),
+        storages: vec![Storage::Own],
+        page_sizes,
+        memories,
+        cpus: vec![None],
+        clients: vec![kind.defaults.clients],
+        ramp: None,
+        copies: 1,
+        compare: Factor::PageSize,
+        reference: Some(Level::PageSize(present)),
+        databases: vec![Arc::new(TestedDatabase {
+            // What is compared with, and what snapshots are made of first.
+            default_page_size: present,
+            ..TestedDatabase::new(&spec)?
+        })],
+    })
+}
+
+/// The script that would be guessed for a database.
+///
+/// # Errors
+/// As [`plan`].
+pub fn guessed(spec: &DatabaseSpec, source: &Path) -> Result<String, OwnPlanError> {
+    let database = spec.make()?;
+    let Some(copies) = database.copies_own() else {
+        return Err(OwnPlanError::Unsupported(spec.kind().name));
+    };
+    let guess = copies.propose(source)?;
+    guess.ok_or_else(|| OwnPlanError::NoGuess(source.display().to_string()))
+}
+
+/// What a guessed script is called.
+const GUESS: &str = "guessed statements";
+
+fn guess(copies: &dyn CopyOwn, settings: &OwnSettings) -> Result<Script, OwnPlanError> {
+    let source = &settings.source;
+    let text = copies.propose(source)?;
+    let text = text.ok_or_else(|| OwnPlanError::NoGuess(source.display().to_string()))?;
+    let script = Script::parse(GUESS, &text, &settings.definitions);
+    script.map_err(|error| OwnPlanError::Script(Box::new(error)))
+}
+
+fn read(settings: &OwnSettings) -> Result<Vec<Script>, OwnPlanError> {
+    let sum: u64 = settings
+        .scripts
+        .iter()
+        .map(|file| u64::from(file.weight))
+        .sum();
+    if !(1..=u64::from(octavo_workload::Mix::SUM_MAX)).contains(&sum) {
+        return Err(OwnPlanError::Weights);
+    }
+    let mut scripts: Vec<Script> = Vec::new();
+    for file in &settings.scripts {
+        let source = text::read(&file.path, SCRIPT_MAX)
+            .map_err(|error| OwnPlanError::File(with_causes(&error)))?;
+        let script = Script::parse(&name(&file.path, &scripts), &source, &settings.definitions);
+        scripts.push(script.map_err(|error| OwnPlanError::Script(Box::new(error)))?);
+    }
+    Ok(scripts)
+}
+
+/// What a script is called: its file's name, with a number where another one has it too.
+fn name(path: &Path, before: &[Script]) -> String {
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    let is_taken = |name: &str| before.iter().any(|script| script.name() == name);
+    let mut numbered = name.clone();
+    let mut number = 2;
+    while is_taken(&numbered) {
+        numbered = format!("{name}-{number}");
+        number += 1;
+    }
+    numbered
+}
+
+/// What tells a script's text and definitions from others: 52 bits, so that every reader of
+/// JSON keeps them.
+fn fingerprint(script: &Script, definitions: &Definitions) -> u64 {
+    let begin = Seed::new(0).derive(script.source(), 0);
+    let seed = definitions.iter().fold(begin, |seed, (name, text)| {
+        seed.derive(name, 1).derive(text, 2)
+    });
+    seed.get() >> 12
+}

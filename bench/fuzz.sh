@@ -11,7 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- plan entry profile store store-values text postgres mariadb
+[ $# -gt 0 ] || set -- plan entry profile store store-values text script own-file postgres mariadb
 folder="bench/runs/$(date -u +%Y-%m-%d)-fuzz"
 mkdir -p "$folder"
 { uname -srm; grep -m1 'model name' /proc/cpuinfo; git rev-parse HEAD; } > "$folder/machine.txt"

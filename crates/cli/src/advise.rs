@@ -4,21 +4,31 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use octavo_experiment::{
-    advise::{DataSize, complete, plan},
+    advise::{DataSize, complete, plan, sort_cells},
     campaign::{CampaignError, CampaignSettings, campaign},
+    own::{self, OwnSettings},
     plan::{Plan, Storage},
 };
 use octavo_report::number::list;
+use octavo_units::ByteCount;
 
 use crate::{
     devices::{emulator, storage},
     failure::Failure,
     flags::{AdviseFlags, CellFlags},
-    outcome,
+    outcome, print,
     watcher::Watcher,
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
+    if let (true, Some(own)) = (flags.own.show_script, flags.own.settings()) {
+        let spec = flags
+            .cells
+            .system
+            .spec(&flags.database.name)
+            .map_err(Failure::Input)?;
+        return print::text(&own::guessed(&spec, &own.source).map_err(Failure::input)?);
+    }
     let settings = settings(&flags, emulator()?).map_err(Failure::Input)?;
     let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
@@ -31,11 +41,11 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
 fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
     let remedy = match &error {
         CampaignError::Budget { .. } => {
-            format!("use a larger --budget, or {}", fewer(&flags.cells))
+            format!("use a larger --budget, or {}", fewer(flags))
         }
         CampaignError::Space { .. } => format!(
             "name a directory on a larger file system, or use {}",
-            fewer(&flags.cells)
+            fewer(flags)
         ),
         CampaignError::UsedUp { .. } => "repeat the command with a larger --budget".into(),
         _ => return outcome::failure(error, &flags.directory),
@@ -44,9 +54,14 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
 }
 
 /// What makes an experiment smaller: less data, and fewer cells where there are several.
-fn fewer(flags: &CellFlags) -> String {
+fn fewer(flags: &AdviseFlags) -> String {
     let mut remedies = Vec::new();
-    if let Ok(workload) = flags.workload.name() {
+    let is_own = flags.own.settings().is_some();
+    let flags = &flags.cells;
+    // Rows of the user's own are as many as they are.
+    if let Ok(workload) = flags.workload.name()
+        && !is_own
+    {
         let scale = workload.family().data.scale();
         let less = match scale.noun {
             Some(_) => "fewer",
@@ -73,7 +88,11 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
         Some(device) => Storage::Device(storage(device)?),
         None => Storage::Own,
     };
-    let plan = plan_of(&flags.database.name, &flags.cells, storage)?;
+    let database = &flags.database.name;
+    let plan = match flags.own.settings() {
+        Some(own) => plan_of_own(database, &own, &flags.cells, storage)?,
+        None => plan_of(database, &flags.cells, storage)?,
+    };
     let defaults = plan.databases[0].kind()?.defaults;
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
@@ -94,12 +113,44 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
 /// The cells of a database that flags name, on one storage.
 pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> anyhow::Result<Plan> {
     let workload = flags.workload.name()?;
+    let mut plan = plan(flags.system.database(database)?, workload)?;
+    let memory = choose_cells(&mut plan, flags, storage)?;
+    plan.mix.clone_from(&flags.mix.mix);
+    plan.distribution = flags.mix.distribution.map(|of| of.to_string());
+    let wanted = flags
+        .data
+        .map_or(DataSize::OverMemory(memory), DataSize::Given);
+    complete(&mut plan, wanted, flags.workload.rows())?;
+    // Before anything is loaded or modeled.
+    plan.workload(plan.data[0])?;
+    Ok(plan)
+}
+
+/// The same of the user's own data and statements.
+fn plan_of_own(
+    database: &str,
+    own: &OwnSettings,
+    flags: &CellFlags,
+    storage: Storage,
+) -> anyhow::Result<Plan> {
+    if let Some((flag, _)) = flags.workload.rows().first() {
+        bail!("--{flag} is of Octavo's own rows: leave it out with --copy-of");
+    }
+    let spec = flags.system.spec(database)?;
+    let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
+    let present = plan.databases[0].default_page_size;
+    choose_cells(&mut plan, flags, storage)?;
+    sort_cells(&mut plan, present);
+    Ok(plan)
+}
+
+/// Takes over what flags say of cells. Answers the largest memory.
+fn choose_cells(plan: &mut Plan, flags: &CellFlags, storage: Storage) -> anyhow::Result<ByteCount> {
     ensure!(
         flags.margin > 0.0 && flags.margin < 100.0,
         "--margin must be above 0 and below 100, not {}",
         flags.margin
     );
-    let mut plan = plan(flags.system.database(database)?, workload)?;
     if !flags.memory.is_empty() {
         plan.memories.clone_from(&flags.memory);
     }
@@ -120,15 +171,7 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
     plan.isolation = flags.isolation.level();
     plan.seed = flags.random.seed;
     plan.margin = flags.margin / 100.0;
-    plan.mix.clone_from(&flags.mix.mix);
-    plan.distribution = flags.mix.distribution.map(|of| of.to_string());
-    let wanted = flags
-        .data
-        .map_or(DataSize::OverMemory(memory), DataSize::Given);
-    complete(&mut plan, wanted, flags.workload.rows())?;
-    // Before anything is loaded or modeled.
-    plan.workload(plan.data[0])?;
-    Ok(plan)
+    Ok(memory)
 }
 
 #[cfg(test)]

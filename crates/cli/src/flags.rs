@@ -4,6 +4,7 @@ mod bench;
 mod curve;
 mod experiment;
 pub(crate) mod itself;
+mod own;
 mod results;
 mod shared;
 mod storage;

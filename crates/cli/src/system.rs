@@ -63,9 +63,13 @@ impl SystemFlags {
     /// The database for a plan, with the options that are conditions of figures
     /// even where they were not given.
     pub(crate) fn database(&self, name: &str) -> anyhow::Result<TestedDatabase> {
+        Ok(TestedDatabase::new(&self.spec(name)?)?)
+    }
+
+    /// The same as a description.
+    pub(crate) fn spec(&self, name: &str) -> anyhow::Result<DatabaseSpec> {
         let kind = octavo_predict::find_database(name)?;
-        let spec = DatabaseSpec::new(kind, self.options(&[]))?;
-        Ok(TestedDatabase::new(&spec)?)
+        Ok(DatabaseSpec::new(kind, self.options(&[]))?)
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod damage;
 mod files;
+mod own;
 mod reader;
 pub mod replay;
 mod servers;
@@ -17,7 +18,7 @@ pub use reader::Reader;
 pub use servers::record;
 
 /// All of them.
-pub const READERS: [Reader; 10] = [
+pub const READERS: [Reader; 12] = [
     files::PLAN,
     files::ENTRY,
     files::MACHINE,
@@ -26,6 +27,8 @@ pub const READERS: [Reader; 10] = [
     stores::VALUES,
     stores::TEXT,
     traces::TRACE,
+    own::SCRIPT,
+    own::FILE,
     servers::POSTGRES,
     servers::MARIADB,
 ];

@@ -118,3 +118,13 @@ fn answers_of_mariadb_are_understood_or_refused() {
     record_where_wanted();
     survives("mariadb");
 }
+
+#[test]
+fn scripts_are_read_or_refused() {
+    survives("script");
+}
+
+#[test]
+fn files_of_users_are_read_or_refused_and_stay_as_they_are() {
+    survives("own-file");
+}

@@ -10,6 +10,7 @@ use octavo_units::{ByteCount, PageSize};
 
 use super::bench::MixFlags;
 use super::curve::policies;
+use super::own::OwnFlags;
 use super::shared::{
     CampaignFlags, DatabaseFlag, DeviceFlag, IsolationFlag, SeedFlag, SliceFlags, device_help,
     directory,
@@ -47,6 +48,9 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) database: DatabaseFlag,
+
+    #[command(flatten)]
+    pub(crate) own: OwnFlags,
 
     #[command(flatten)]
     pub(crate) cells: CellFlags,

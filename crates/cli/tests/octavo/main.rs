@@ -13,6 +13,7 @@ mod external;
 mod kill_and_resume;
 mod outages;
 mod outside;
+mod own;
 mod predict;
 mod ramps;
 mod reproduce;

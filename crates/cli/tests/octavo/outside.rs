@@ -325,6 +325,36 @@ fn commands_on_sqlite_change_nothing_outside_their_directory() {
     );
 }
 
+/// The user's file is in a directory of its own, open in another program, with changes that
+/// are only in its log.
+#[test]
+fn the_user_s_own_file_is_only_read() {
+    if !can_trace() {
+        return;
+    }
+    let (home, elsewhere) = (home(), tempfile::tempdir().unwrap());
+    let file = elsewhere.path().join("my.db");
+    let application = rusqlite::Connection::open(&file).unwrap();
+    application
+        .execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+        .unwrap();
+    fs::write(home.path().join("mix.sql"), "UPDATE t SET x = x + 1;").unwrap();
+    let copy_of = format!("--copy-of={}", file.display());
+    let command = [
+        "advise",
+        "work",
+        &copy_of,
+        "--script=mix.sql",
+        "--memory=1MiB",
+        "--page-sizes=4K,16K",
+        "--passes=4",
+        "--transactions=20",
+        "--warm-up=40",
+        "--no-calibrate",
+    ];
+    nothing_outside(home.path(), &[&command]);
+}
+
 #[test]
 fn servers_change_nothing_outside_their_directory() {
     if !can_trace() {

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 13] = [
+const RUN: [&str; 14] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -28,6 +28,7 @@ const RUN: [&str; 13] = [
     "docs/emulation.md",
     "docs/energy.md",
     "docs/how-to.md",
+    "docs/own.md",
     "docs/plans.md",
     "docs/predictions.md",
     "docs/studies.md",
@@ -47,7 +48,9 @@ fn block(name: &str, language: &str, line: &str) -> String {
 
 #[test]
 fn readme_works() {
-    Scene::new().types("README.md");
+    let scene = Scene::new();
+    own_files(&scene);
+    scene.types("README.md");
 }
 
 #[test]
@@ -65,6 +68,7 @@ fn command_line_page_works() {
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
     scene.write("trace.lis", &traced());
+    own_files(&scene);
     scene.write("my-study.toml", &written("studies/pure-2012.toml"));
     scene.prepares("octavo advise --no-calibrate");
     scene.prepares("octavo predict on-disk --device st373455ss");
@@ -106,10 +110,32 @@ fn how_to_page_works() {
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
     scene.write("trace.lis", &traced());
+    own_files(&scene);
     scene.prepares("octavo advise --passes 8");
     scene.prepares("octavo advise before --no-calibrate");
     scene.prepares("octavo advise after --no-calibrate");
     scene.types("docs/how-to.md");
+}
+
+#[test]
+fn own_page_works() {
+    let scene = Scene::new();
+    own_files(&scene);
+    scene.types("docs/own.md");
+}
+
+/// A reader's own file, and the script of docs/own.md.
+fn own_files(scene: &Scene) {
+    scene.write("mix.sql", &block("docs/own.md", "sql", "\\set item"));
+    let file = rusqlite::Connection::open(scene.home().join("my.db")).unwrap();
+    file.execute_batch(
+        "CREATE TABLE items(id INTEGER PRIMARY KEY, title TEXT, path TEXT);
+         CREATE TABLE plays(item INTEGER, at TEXT);
+         CREATE INDEX plays_item ON plays(item);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+         INSERT INTO items SELECT i, 'title', 'path' FROM n;",
+    )
+    .unwrap();
 }
 
 #[test]

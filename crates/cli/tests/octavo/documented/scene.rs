@@ -214,6 +214,8 @@ fn rows(words: &[String]) -> &'static [&'static str] {
     let mut after = words.iter().skip_while(|word| *word != "--workload");
     let workload = match (after.nth(1), words[0].as_str()) {
         (Some(workload), _) => workload,
+        // They are the reader's own.
+        (None, _) if words.iter().any(|word| word == "--copy-of") => return &[],
         (None, "advise" | "predict") => "tpcc",
         // Those that are loaded, or the default.
         (None, _) => return &[],

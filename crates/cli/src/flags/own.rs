@@ -1,0 +1,116 @@
+//! Flags that name the user's own database and statements.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use octavo_experiment::own::{OwnSettings, ScriptFile};
+use octavo_script::Definitions;
+
+/// Whose rows and statements. Nothing is given for the built-in workloads.
+#[derive(Debug, Args)]
+pub(crate) struct OwnFlags {
+    /// Your own database, a file of SQLite: a copy of it is measured at each page size
+    ///
+    /// It is opened for reading alone, and nothing of it changes. Your present page size is
+    /// what others are compared with
+    #[arg(long, value_name = "FILE",
+        conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]
+    copy_of: Option<PathBuf>,
+
+    /// Your own statements, a file in pgbench's language, with its weight if there are several
+    /// [default: a guess from the schema]
+    #[arg(long, value_name = "FILE[@WEIGHT]", requires = "copy_of", value_parser = script_file)]
+    script: Vec<ScriptFile>,
+
+    /// Print the script that is guessed from the schema, and measure nothing
+    #[arg(
+        long,
+        requires = "copy_of",
+        conflicts_with = "script",
+        hide_short_help = true
+    )]
+    pub(crate) show_script: bool,
+
+    /// A variable of the scripts
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", requires = "copy_of",
+        value_parser = definition, hide_short_help = true)]
+    define: Vec<(String, String)>,
+}
+
+impl OwnFlags {
+    /// What they name.
+    pub(crate) fn settings(&self) -> Option<OwnSettings> {
+        let mut definitions = Definitions::default();
+        for (name, value) in &self.define {
+            definitions.set(name.as_str(), value.as_str());
+        }
+        Some(OwnSettings {
+            source: self.copy_of.clone()?,
+            scripts: self.script.clone(),
+            definitions,
+        })
+    }
+}
+
+/// `FILE@WEIGHT`, as pgbench has it: what stands behind the last `@` is a weight if it is a
+/// number, else a part of the name.
+fn script_file(text: &str) -> Result<ScriptFile, String> {
+    let whole = || ScriptFile {
+        path: text.into(),
+        weight: 1,
+    };
+    Ok(match text.rsplit_once('@') {
+        Some((path, weight)) if !path.is_empty() => match weight.parse() {
+            Ok(weight) => ScriptFile {
+                path: path.into(),
+                weight,
+            },
+            Err(_) => whole(),
+        },
+        _ => whole(),
+    })
+}
+
+fn definition(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it like name=value")?;
+    let is_name = !name.is_empty()
+        && name
+            .chars()
+            .all(|character| character.is_alphanumeric() || character == '_');
+    match is_name {
+        true => Ok((name.to_owned(), value.to_owned())),
+        false => Err(format!(
+            "'{name}' is no variable's name: it has letters, digits and underscores"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_stand_behind_the_last_at() {
+        for (text, path, weight) in [
+            ("mix.sql", "mix.sql", 1),
+            ("mix.sql@3", "mix.sql", 3),
+            ("a@b.sql@0", "a@b.sql", 0),
+            ("a@b.sql", "a@b.sql", 1),
+            ("@3", "@3", 1),
+        ] {
+            let wanted = ScriptFile {
+                path: path.into(),
+                weight,
+            };
+            assert_eq!(script_file(text), Ok(wanted));
+        }
+    }
+
+    #[test]
+    fn definitions_have_a_name() {
+        assert_eq!(definition("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert!(definition("a").is_err());
+        assert!(definition("=b").is_err());
+        assert!(definition("a b=c").is_err());
+    }
+}

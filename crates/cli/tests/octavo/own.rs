@@ -1,0 +1,492 @@
+//! Advice on a copy of the user's own database: the file stays as it is, the answer is of its
+//! own page size, and what cannot be used is told before anything is made.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use rusqlite::Connection;
+
+use crate::{complaint, octavo};
+
+/// What stands in rows and statements, and must be nowhere else.
+const PRIVATE: &str = "mettwurst";
+
+/// A file of an application, with pages of 8 KiB.
+fn application(path: &Path, journal_mode: &str) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection
+        .execute_batch(&format!(
+            "PRAGMA page_size=8192; PRAGMA journal_mode={journal_mode}; PRAGMA user_version=77;
+             CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT NOT NULL, visits INTEGER, seen REAL);
+             CREATE INDEX by_name ON customer(name);
+             CREATE TABLE note(customer INTEGER, text TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+             INSERT INTO customer SELECT i, '{PRIVATE} ' || i, 0, 1.5 FROM n;
+             ANALYZE;"
+        ))
+        .unwrap();
+    connection
+}
+
+const SCRIPT: &str = "\\set id random_zipfian(1, 20000, 1.3)
+\\set seen random(1, 100) / 7.0
+SELECT name, visits AS before FROM customer WHERE id = :id \\gset
+BEGIN;
+UPDATE customer SET visits = visits + 1, seen = :seen WHERE id = :id;
+INSERT INTO note VALUES (:id, 'mettwurst of :name: ' || :before);
+END;
+";
+
+/// A scratch directory with a file of an application and a script.
+struct Home {
+    directory: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Self { directory };
+        fs::create_dir(home.path("app")).unwrap();
+        fs::write(home.path("mix.sql"), SCRIPT).unwrap();
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn advise(&self, arguments: &[&str]) -> Command {
+        let mut command = octavo();
+        command
+            .current_dir(self.directory.path())
+            .args(["advise", "work"])
+            .args(arguments);
+        command
+    }
+
+    /// A small advise on the application's file.
+    fn small(&self) -> Command {
+        self.advise(&[
+            "--copy-of=app/my.db",
+            "--script=mix.sql@2",
+            "--page-sizes=4K",
+            "--memory=1MiB",
+            "--passes=8",
+            "--transactions=40",
+            "--warm-up=100",
+            "--no-calibrate",
+        ])
+    }
+
+    /// The names and contents of the application's files.
+    fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(self.path("app")).unwrap();
+        let mut files: Vec<(String, Vec<u8>)> = entries
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let name = entry.file_name().into_string().unwrap();
+                (name, fs::read(entry.path()).unwrap())
+            })
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+fn contains(haystack: &[u8], needle: &str) -> bool {
+    haystack
+        .windows(needle.len())
+        .any(|part| part == needle.as_bytes())
+}
+
+#[test]
+fn a_copy_is_measured_beside_its_present_page_size() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    let before = home.files();
+    let output = home.small().arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(
+        home.files(),
+        before,
+        "nothing of it changed, and nothing is beside it"
+    );
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = findings["groups"][0]["cells"].as_array().unwrap();
+    let page_sizes: Vec<u64> = cells
+        .iter()
+        .map(|cell| cell["cell"]["page_size"].as_u64().unwrap())
+        .collect();
+    assert_eq!(page_sizes, [4096, 8192]);
+    assert_eq!(
+        findings["plan"]["reference"]["page_size"], 8192,
+        "the user's"
+    );
+    let own = &findings["plan"]["own"];
+    assert_eq!(own["copy"]["name"], "my.db");
+    assert_eq!(own["scripts"][0]["name"], "mix.sql");
+    assert_eq!(own["scripts"][0]["weight"], 2);
+    for cell in cells {
+        assert!(cell["per_transaction"]["transactions"].as_u64().unwrap() >= 8 * 40);
+    }
+    let rows: Vec<u64> = findings["snapshots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|snapshot| snapshot["rows"].as_u64().unwrap())
+        .collect();
+    assert_eq!(rows, [20_000, 20_000]);
+
+    let mut left: Vec<String> = fs::read_dir(home.path("work"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["OCTAVO", "octavo.db", "report.html"]);
+    for name in left {
+        let bytes = fs::read(home.path("work").join(&name)).unwrap();
+        assert!(
+            !contains(&bytes, PRIVATE),
+            "{name} has a value of a row or statement"
+        );
+        assert!(
+            !contains(&bytes, "UPDATE customer"),
+            "{name} has a statement"
+        );
+    }
+
+    // The store alone is enough to report, without the scripts and the file.
+    fs::remove_file(home.path("mix.sql")).unwrap();
+    let report = octavo()
+        .arg("report")
+        .arg(home.path("work"))
+        .output()
+        .unwrap();
+    assert!(report.status.success(), "{}", complaint(&report));
+    let text = String::from_utf8(report.stdout).unwrap();
+    assert!(text.contains("mix.sql on a copy of my.db"), "{text}");
+    assert!(text.contains("present"), "{text}");
+    assert!(!text.contains("default"), "{text}");
+}
+
+#[test]
+fn the_same_command_answers_again_and_another_file_does_not() {
+    let home = Home::new();
+    let application = application(&home.path("app/my.db"), "delete");
+    let output = home.small().output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let store = fs::read(home.path("work/octavo.db")).unwrap();
+    let output = home.small().output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(
+        fs::read(home.path("work/octavo.db")).unwrap().len(),
+        store.len()
+    );
+    // Another state of the file, or another script, is another experiment.
+    application
+        .execute_batch("DELETE FROM note; INSERT INTO note VALUES (1, 'x')")
+        .unwrap();
+    let output = home.small().output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+    let said = complaint(&output);
+    assert!(
+        said.contains("was made with copy of my.db in state"),
+        "{said}"
+    );
+    fs::remove_dir_all(home.path("work")).unwrap();
+    let output = home.small().output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    fs::write(home.path("mix.sql"), "SELECT 1").unwrap();
+    let output = home.small().output().unwrap();
+    let said = complaint(&output);
+    assert!(said.contains("was made with scripts mix.sql@2"), "{said}");
+}
+
+#[test]
+fn changes_that_are_only_in_the_log_are_copied_and_the_log_stays() {
+    let home = Home::new();
+    let application = application(&home.path("app/my.db"), "wal");
+    // What the script reads is only there.
+    application
+        .execute_batch(
+            "PRAGMA wal_autocheckpoint=0; CREATE TABLE late(x); INSERT INTO late VALUES (3)",
+        )
+        .unwrap();
+    fs::write(
+        home.path("mix.sql"),
+        "SELECT x FROM late \\gset\nUPDATE late SET x = :x + 1;",
+    )
+    .unwrap();
+    let content = |home: &Home| -> Vec<_> {
+        let files = home.files().into_iter();
+        files.filter(|(name, _)| !name.ends_with("-shm")).collect()
+    };
+    let before = content(&home);
+    assert_eq!(before.len(), 2, "the file and its log");
+    let output = home.small().arg("--keep-data").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let copies = fs::metadata(home.path("work/data")).unwrap();
+    assert_eq!(
+        copies.permissions().mode() & 0o777,
+        0o700,
+        "nobody else may read copies"
+    );
+    assert_eq!(content(&home), before);
+    let x: i64 = application
+        .query_row("SELECT x FROM late", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(x, 3);
+
+    // Closed, it has no log: none is made beside it.
+    drop(application);
+    fs::remove_dir_all(home.path("work")).unwrap();
+    let before = home.files();
+    assert_eq!(before.len(), 1);
+    let output = home.small().output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(home.files(), before);
+}
+
+#[test]
+fn without_a_script_statements_are_guessed() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    let before = home.files();
+    let guess = home
+        .advise(&["--copy-of=app/my.db", "--show-script"])
+        .output()
+        .unwrap();
+    assert!(guess.status.success(), "{}", complaint(&guess));
+    assert!(!home.path("work").exists(), "nothing was measured");
+    let script = String::from_utf8(guess.stdout).unwrap();
+    assert!(
+        script.contains("SELECT * FROM \"customer\" WHERE \"id\" >= :key"),
+        "{script}"
+    );
+    let measured = |arguments: &[&str]| {
+        let small = home.small();
+        let small = small
+            .get_args()
+            .skip(2)
+            .filter(|word| !word.to_str().unwrap().contains("script"));
+        let mut command = home.advise(&[]);
+        let output = command.args(small).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = measured(&[]);
+    assert!(
+        text.contains("guessed statements on a copy of my.db"),
+        "{text}"
+    );
+    assert!(
+        text.contains("are a guess from the schema of my.db"),
+        "{text}"
+    );
+    assert!(text.contains("CONFIDENCE LOW"), "{text}");
+    // Given as a file it is no guess.
+    fs::remove_dir_all(home.path("work")).unwrap();
+    fs::write(home.path("guess.sql"), script).unwrap();
+    let text = measured(&["--script=guess.sql"]);
+    assert!(!text.contains("are a guess"), "{text}");
+    assert_eq!(home.files(), before);
+}
+
+/// Runs advise, which has to refuse with exit code 2 and these words, and make nothing.
+#[track_caller]
+fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
+    let files = home.files();
+    let output = home.advise(arguments).output().unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{word} in: {said}");
+    }
+    assert!(
+        !home.path("work").exists(),
+        "{arguments:?} made its directory"
+    );
+    assert_eq!(home.files(), files, "{arguments:?} changed a file");
+}
+
+#[test]
+fn files_that_cannot_be_copied_are_told_in_one_line() {
+    let home = Home::new();
+    let application = application(&home.path("app/my.db"), "delete");
+    let of = |name: &str| format!("--copy-of=app/{name}");
+    fs::write(home.path("app/text.db"), "x".repeat(5000)).unwrap();
+    fs::write(home.path("app/empty.db"), "").unwrap();
+    fs::write(home.path("app/short.db"), "SQLite format 3\0").unwrap();
+    let mut damaged = fs::read(home.path("app/my.db")).unwrap();
+    damaged[8192..40_000].fill(0xff);
+    damaged[100..200].fill(0xff);
+    fs::write(home.path("app/damaged.db"), &damaged).unwrap();
+    for (name, words) in [
+        ("none.db", &["open app/none.db", "No such file"][..]),
+        ("", &["app/ is no file"]),
+        (
+            "text.db",
+            &["app/text.db is no SQLite database, or is encrypted"],
+        ),
+        ("empty.db", &["app/empty.db is empty"]),
+        ("short.db", &["app/short.db is no SQLite database"]),
+        ("damaged.db", &["app/damaged.db is damaged"]),
+    ] {
+        refused(&home, &[&of(name), "--script=mix.sql"], words);
+    }
+
+    let other = Connection::open(home.path("app/other.db")).unwrap();
+    other.execute_batch("PRAGMA user_version=1").unwrap();
+    refused(
+        &home,
+        &[&of("other.db"), "--script=mix.sql"],
+        &["has no table"],
+    );
+    // A collation of a program's own, as the schema has it.
+    other
+        .execute_batch(
+            "CREATE TABLE a(b TEXT); CREATE INDEX c ON a(b COLLATE NOCASE);
+             PRAGMA writable_schema=ON;
+             UPDATE sqlite_schema SET sql = replace(sql, 'NOCASE', 'HUMAN')",
+        )
+        .unwrap();
+    refused(
+        &home,
+        &[&of("other.db"), "--script=mix.sql"],
+        &["the index c", "no such collation sequence: HUMAN"],
+    );
+
+    // Whoever reads a file that the same process has open loses the locks, so its content is
+    // not compared here.
+    application.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let copy_of = of("my.db");
+    let output = home
+        .advise(&[&copy_of, "--script=mix.sql"])
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("app/my.db is locked by another program"),
+        "{said}"
+    );
+    application.execute_batch("ROLLBACK").unwrap();
+
+    // A program was killed, and somebody took the file and its log elsewhere.
+    let logged = self::application(&home.path("app/logged.db"), "wal");
+    fs::copy(home.path("app/logged.db"), home.path("app/taken.db")).unwrap();
+    fs::copy(
+        home.path("app/logged.db-wal"),
+        home.path("app/taken.db-wal"),
+    )
+    .unwrap();
+    refused(
+        &home,
+        &[&of("taken.db"), "--script=mix.sql"],
+        &["app/taken.db was not closed", "taken.db-wal"],
+    );
+    drop(logged);
+}
+
+#[test]
+fn scripts_that_cannot_run_are_told_with_their_place() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    for (script, words) in [
+        (
+            "SELECT 1;\n\\set x 1 +",
+            &["mix.sql:2:11", "a value is expected here"][..],
+        ),
+        (
+            "SELECT *\n  FROM nobody;",
+            &["mix.sql:2:8", "no such table: nobody"],
+        ),
+        (
+            "SELECT nowhere FROM customer",
+            &["mix.sql:1:8", "no such column: nowhere"],
+        ),
+        ("SELEC 1", &["mix.sql:1:1", "syntax error"]),
+        ("SELECT :who", &["mix.sql:1:8", "who is not set", "-D who="]),
+        (
+            "ATTACH 'x' AS y",
+            &["mix.sql:1:1", "ATTACH is not supported"],
+        ),
+        (
+            "PRAGMA synchronous=OFF",
+            &["synchronous is a setting that Octavo makes"],
+        ),
+        ("UPDATE note SET text='' \\gset", &["no rows for \\gset"]),
+        ("", &["this script does nothing"]),
+        (
+            "\\if 1\nSELECT 1;",
+            &["mix.sql:1:1", "this \\if has no \\endif"],
+        ),
+    ] {
+        fs::write(home.path("mix.sql"), script).unwrap();
+        refused(&home, &["--copy-of=app/my.db", "--script=mix.sql"], words);
+    }
+    fs::write(home.path("mix.sql"), b"SELECT '\xff'").unwrap();
+    refused(
+        &home,
+        &["--copy-of=app/my.db", "--script=mix.sql"],
+        &["mix.sql", "UTF-8"],
+    );
+    fs::write(home.path("mix.sql"), "SELECT :who").unwrap();
+    for (arguments, words) in [
+        (&["--script=mix.sql"][..], &["--copy-of"][..]),
+        (&["--show-script"], &["--copy-of"]),
+        (&["--copy-of=app/my.db", "--script=none.sql"], &["none.sql"]),
+        (&["--copy-of=app/my.db", "--script=mix.sql@0"], &["weights"]),
+        (
+            &["--copy-of=app/my.db", "--script=mix.sql", "-D=who"],
+            &["name=value"],
+        ),
+        (
+            &["--copy-of=app/my.db", "--script=mix.sql", "--workload=tpcc"],
+            &["--workload"],
+        ),
+        (
+            &["--copy-of=app/my.db", "--script=mix.sql", "--warehouses=1"],
+            &["--warehouses is of Octavo's own rows"],
+        ),
+        (
+            &[
+                "--copy-of=app/my.db",
+                "--script=mix.sql",
+                "--database=postgres",
+            ],
+            &["--copy-of does not work with postgres yet"],
+        ),
+    ] {
+        refused(&home, arguments, words);
+    }
+}
+
+#[test]
+fn a_statement_that_fails_later_is_told_with_its_script() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    for (script, words) in [
+        ("\\set x 1 / :zero\nSELECT :x", "division by zero"),
+        (
+            "SELECT id FROM customer WHERE id = :zero \\gset",
+            "\\gset wants one row, and there were 0",
+        ),
+        (
+            "INSERT INTO customer(id, name) VALUES (1, 'x')",
+            "UNIQUE constraint failed",
+        ),
+        ("BEGIN;\nSELECT 1", "the script ends within a transaction"),
+    ] {
+        fs::write(home.path("mix.sql"), script).unwrap();
+        let output = home.small().args(["-D", "zero=0"]).output().unwrap();
+        assert!(!output.status.success(), "{script}");
+        let said = complaint(&output);
+        assert!(said.contains(words), "{words} in: {said}");
+        let _none = fs::remove_dir_all(home.path("work"));
+    }
+}

@@ -49,7 +49,7 @@ pub trait Host: Random {
     /// When the database refuses.
     fn control(&mut self, control: Control) -> Result<(), Self::Error>;
 
-    /// Runs a statement, by its position in [`Program::statements`], and hands over each
+    /// Runs a statement, by its position in [`Script::statements`], and hands over each
     /// column of each row: its position, from 0 for a new row, and value.
     ///
     /// # Errors

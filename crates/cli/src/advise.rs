@@ -140,7 +140,15 @@ fn plan_of_own(
     let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
     let present = plan.databases[0].default_page_size;
     choose_cells(&mut plan, flags, storage)?;
+    if flags.memory.is_empty() && flags.cache.is_empty() {
+        // Each connection has a cache of its own.
+        let clients = u64::from(plan.clients[0]);
+        plan.memories[0] = plan.memories[0].saturating_mul(clients);
+    }
     sort_cells(&mut plan, present);
+    if flags.page_sizes.is_empty() {
+        own::leave_out_large_pages(&mut plan)?;
+    }
     Ok(plan)
 }
 

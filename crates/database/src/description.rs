@@ -169,6 +169,9 @@ pub enum Cost {
     ExclusiveAccess,
     /// A second copy of the database has to fit on the disk for a while.
     RoomForCopy,
+    /// Free space for two more: SQLite's VACUUM makes a copy, and a journal while it puts that in
+    /// place (<https://www.sqlite.org/lang_vacuum.html>).
+    RoomForTwoCopies,
     /// The write-ahead log has to be left meanwhile.
     LeaveWal,
     /// Programs have to be built for the page size.

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use octavo_database::{CopyOwn, DatabaseError, DatabaseSpec, OwnError};
+use octavo_database::{CopyOwn, DatabaseError, DatabaseSpec, OwnError, Settings};
 use octavo_script::{Definitions, Script, SyntaxError};
 use octavo_storage::text;
 use octavo_units::{ByteCount, Seed};
@@ -151,6 +151,27 @@ pub fn plan(
             ..TestedDatabase::new(&spec)?
         })],
     })
+}
+
+/// Leaves out page sizes that the plan's least memory is too small for, but for the reference.
+///
+/// # Errors
+/// When the database cannot be made.
+pub fn leave_out_large_pages(plan: &mut Plan) -> Result<(), DatabaseError> {
+    let database = plan.databases[0].make()?;
+    let reference = plan.reference.clone();
+    let memory = plan.memories.iter().copied().min().unwrap_or_default();
+    let (clients, isolation) = (plan.clients[0], plan.isolation);
+    plan.page_sizes.retain(|&page_size| {
+        let settings = Settings {
+            page_size,
+            memory,
+            clients,
+            isolation,
+        };
+        reference == Some(Level::PageSize(page_size)) || database.accept(&settings).is_ok()
+    });
+    Ok(())
 }
 
 /// The script that would be guessed for a database.

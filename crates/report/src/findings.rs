@@ -196,7 +196,14 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         }
     }
     if more > 0 {
-        section.paragraph(format!("{more} more groups follow below (--verbose)."));
+        let follow = if more == 1 {
+            "group follows"
+        } else {
+            "groups follow"
+        };
+        section.paragraph(format!(
+            "{more} more {follow} (in a terminal with --verbose)."
+        ));
     }
     section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
     if let Some((first, others)) = groups.split_first() {

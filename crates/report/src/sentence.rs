@@ -318,6 +318,9 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
             "{} is a stand-in, and policies are of models alone.",
             plan.workload.title()
         ),
+        _ if plan.own.as_ref().is_some_and(|own| own.is_guess) => {
+            "Your program's own statements were not measured.".into()
+        }
         _ if plan.own.is_some() => {
             "Statements that are not in the scripts were not measured.".into()
         }

@@ -179,6 +179,7 @@ impl Script {
             return Err(script.error(0, "this script does nothing"));
         }
         script.check_branches()?;
+        script.check_transactions()?;
         script.infer_access();
         Ok(script)
     }
@@ -352,6 +353,77 @@ impl Script {
         match open.pop() {
             Some((offset, _)) => Err(self.error(offset, "this \\if has no \\endif")),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses transactions that begin twice, end without a beginning, or stay open, whatever
+    /// conditions come to. What only some branches do is found when the script runs.
+    fn check_transactions(&self) -> Result<(), SyntaxError> {
+        /// Whether a transaction may be open, and whether none may be.
+        #[derive(Clone, Copy)]
+        struct State {
+            open: bool,
+            closed: bool,
+        }
+        let mut state = State {
+            open: false,
+            closed: true,
+        };
+        // Of each \if: the state before it, what its branches led to, and whether one is taken in
+        // any case.
+        let mut branches: Vec<(State, State, bool)> = Vec::new();
+        let either = |one: State, other: State| State {
+            open: one.open || other.open,
+            closed: one.closed || other.closed,
+        };
+        let mut begun = 0;
+        for Command { offset, what } in &self.commands {
+            match what {
+                What::Begin(_) if !state.closed => {
+                    return Err(self.error(*offset, "a transaction begins within another one"));
+                }
+                What::End(_) if !state.open => {
+                    return Err(self.error(*offset, "there is no transaction to end"));
+                }
+                What::Begin(_) | What::End(_) => {
+                    let open = matches!(what, What::Begin(_));
+                    state = State {
+                        open,
+                        closed: !open,
+                    };
+                    begun = *offset;
+                }
+                What::If(_) => {
+                    let none = State {
+                        open: false,
+                        closed: false,
+                    };
+                    branches.push((state, none, false));
+                }
+                What::Elif(_) | What::Else => {
+                    let (before, after, is_taken) =
+                        branches.last_mut().expect("branches were checked");
+                    *after = either(*after, state);
+                    *is_taken = matches!(what, What::Else);
+                    state = *before;
+                }
+                What::EndIf => {
+                    let (before, after, is_taken) = branches.pop().expect("branches were checked");
+                    state = either(state, after);
+                    if !is_taken {
+                        state = either(state, before);
+                    }
+                }
+                _ => {}
+            }
+        }
+        match state.closed {
+            true => Ok(()),
+            false => {
+                let message =
+                    "the script ends within this transaction: end it with COMMIT or ROLLBACK";
+                Err(self.error(begun, message))
+            }
         }
     }
 

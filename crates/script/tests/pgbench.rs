@@ -409,11 +409,33 @@ fn transactions_say_whether_they_write() {
         ("COMMIT", "no transaction to end"),
         (
             "A;\nBEGIN;\nB",
-            "s.sql, line 3: the script ends within a transaction",
+            "s.sql:2:1: the script ends within this transaction",
         ),
     ] {
         assert!(run(source).unwrap_err().contains(words), "{source}");
     }
+}
+
+#[test]
+fn transactions_of_branches_are_known_when_they_run() {
+    let source = |condition: &str, end: &str| {
+        format!("BEGIN;\n\\if {condition}\nA;\nEND;\n\\else\nB;\n\\endif\n{end}")
+    };
+    assert_eq!(run(&source("1", "")).unwrap().last().unwrap(), "Commit");
+    let error = run(&source("0", "")).unwrap_err();
+    assert!(
+        error.contains("the script ends within a transaction"),
+        "{error}"
+    );
+    let error = run(&source("1", "ROLLBACK")).unwrap_err();
+    assert!(error.contains("no transaction to end"), "{error}");
+    // Each branch ends it, so nothing is open behind them.
+    let both = "BEGIN;\n\\if 1\nEND;\n\\else\nABORT;\n\\endif\nEND";
+    assert!(
+        run(both)
+            .unwrap_err()
+            .contains("s.sql:7:1: there is no transaction to end")
+    );
 }
 
 #[test]

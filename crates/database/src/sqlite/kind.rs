@@ -61,7 +61,11 @@ pub static KIND: DatabaseKind = DatabaseKind {
                     only_with: Some(("journal-mode", "wal")),
                 },
             ],
-            costs: &[Cost::ExclusiveAccess, Cost::RoomForCopy, Cost::LeaveWal],
+            costs: &[
+                Cost::ExclusiveAccess,
+                Cost::RoomForTwoCopies,
+                Cost::LeaveWal,
+            ],
         },
         buffer: Change {
             place: ChangePlace::EverySession,

@@ -116,13 +116,20 @@ impl State {
         })
     }
 
-    /// A number for it, of 52 bits, so that every reader of JSON keeps it.
-    fn fingerprint(&self, path: &Path) -> u64 {
+    /// A number for it, of 52 bits, so that every reader of JSON keeps it. Each transaction with
+    /// a rollback journal moves the header's change counter. With a log none does, so that times
+    /// have to tell.
+    fn fingerprint(&self, path: &Path, header: &Header) -> u64 {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (seconds, nanoseconds) = match header.has_log() {
+            true => self.modified,
+            false => (0, 0),
+        };
         let words = [
             self.length,
-            self.modified.0.cast_unsigned(),
-            self.modified.1.cast_unsigned(),
+            u64::from(header.number(24)),
+            seconds.cast_unsigned(),
+            nanoseconds.cast_unsigned(),
             self.log.map_or(0, |log| {
                 log.0 ^ log.1.cast_unsigned() ^ log.2.cast_unsigned()
             }),
@@ -228,7 +235,7 @@ impl Source {
                 name: self.name().into_owned(),
                 size: ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
                 page_size,
-                state: self.state.fingerprint(&self.path),
+                state: self.state.fingerprint(&self.path, &self.header),
                 source: self.path.clone(),
             },
             options: vec![("journal-mode".into(), journal_mode.name().into())],
@@ -351,7 +358,7 @@ pub(super) fn load(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let source = Source::open(&copy.source)?;
-    if source.state.fingerprint(&source.path) != copy.state {
+    if source.state.fingerprint(&source.path, &source.header) != copy.state {
         let reason = "was changed since it was looked at: run the same command again";
         return Err(refuse(&source.path, reason));
     }

@@ -110,7 +110,13 @@ pub fn campaign(
     let kept = settings.budget.map_or(Duration::ZERO, budget::elsewhere);
     let campaign = Campaign::new(settings, store, executor.source(), &monitor)?.keeping(kept);
     let session = campaign.session();
-    let mut findings = campaign.carry_out(&mut executor)?;
+    let carried = campaign.carry_out(&mut executor);
+    // Copies of the user's own rows do not lie about for an experiment that failed.
+    let is_failed = matches!(&carried, Err(error) if !matches!(error, CampaignError::Stopped));
+    if plan.own.is_some() && is_failed {
+        executor.clear_up(settings.keep_data, &monitor);
+    }
+    let mut findings = carried?;
     let mut store = Store::open_or_create(&path)?;
     // Nothing else is known than when it was predicted.
     let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;

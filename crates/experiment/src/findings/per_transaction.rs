@@ -133,7 +133,11 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         written_bytes: each(written),
         log_written_bytes: each(sum(&|c| c.log_written_bytes.get())),
         syncs: each(sum(&|c| c.syncs)),
-        write_amplification: ratio(written, changed),
+        // What the user's own statements change is not known.
+        write_amplification: match changed > 0.0 || written == 0.0 {
+            true => ratio(written, changed),
+            false => f64::NAN,
+        },
         misses_read: (misses > 0.0 && are_reads_known).then(|| (reads / misses).min(1.0)),
         device_reads_ratio: over(device(|of| of.reads), reads),
         device_read_ratio: over(device(|of| of.read_bytes.get()), read),

@@ -108,6 +108,14 @@ pub enum StoreError {
         /// What was named.
         path: PathBuf,
     },
+    /// What the user named is there, and is another than it was.
+    #[error("{} was made with {what}, which has changed since: name another directory", path.display())]
+    OwnChanged {
+        /// The store.
+        path: PathBuf,
+        /// The database or script.
+        what: String,
+    },
     /// The store was made for another plan.
     #[error(
         "{} was made with {setting} {stored}, not {wanted}: repeat the command with the old value \
@@ -429,6 +437,12 @@ impl Store {
         octavo_version: &str,
     ) -> Result<(), StoreError> {
         if let Some(stored) = self.plan()? {
+            if let Some(what) = changed_since(&stored, plan) {
+                return Err(StoreError::OwnChanged {
+                    path: self.path.clone(),
+                    what,
+                });
+            }
             let mut difference = first_difference(&stored, plan);
             let (version, _) = self.origin()?;
             if version != octavo_version {
@@ -873,6 +887,20 @@ impl Drop for Store {
     }
 }
 
+/// What of the user's own has changed since the stored plan was made, where the same is named.
+fn changed_since(stored: &Plan, wanted: &Plan) -> Option<String> {
+    let (stored, wanted) = (stored.own.as_ref()?, wanted.own.as_ref()?);
+    if stored.copy.name == wanted.copy.name && stored.copy.state != wanted.copy.state {
+        return Some(stored.copy.name.clone());
+    }
+    let mut pairs = stored.scripts.iter().zip(&wanted.scripts);
+    let changed = |(one, other): &(&OwnScript, &OwnScript)| {
+        one.name == other.name && one.fingerprint != other.fingerprint
+    };
+    let (script, _) = pairs.find(changed)?;
+    Some(format!("{} (or a -D)", script.name))
+}
+
 /// The first setting in which two plans differ, with both values.
 fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, String, String)> {
     fn list<T: ToString>(items: &[T]) -> String {
@@ -889,17 +917,11 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             |ramp| format!("{} of {:?} a step", ramp.clients, ramp.step),
         );
         let own = plan.own.as_ref();
-        let copy = own.map(|own| format!("{} in state {}", own.copy.name, own.copy.state));
+        let copy = own.map(|own| own.copy.name.clone());
         let scripts = own.map(|own| {
-            let scripts = own.scripts.iter().map(|script| {
-                let OwnScript {
-                    name,
-                    weight,
-                    fingerprint,
-                } = script;
-                format!("{name}@{weight} (fingerprint {fingerprint})")
-            });
-            scripts.collect::<Vec<_>>().join(", ")
+            let scripts = own.scripts.iter();
+            let named = scripts.map(|script| format!("{}@{}", script.name, script.weight));
+            named.collect::<Vec<_>>().join(", ")
         });
         let cpus: Vec<String> = plan.cpus.iter().map(|c| or_default(c.as_ref())).collect();
         [

@@ -49,8 +49,9 @@ fn cost_of_copy(findings: &Findings, cell: &Cell, page_size: PageSize) -> Option
     let key = wanted.snapshot();
     let copy = findings.snapshots.iter().find(|of| of.key == key)?;
     Some(format!(
-        "Writing all rows to {page_size} pages took {} here; {} has {} now and {} then. The way back \
-         is the same with page_size = {}.",
+        "Copying all rows to {page_size} pages took {} here (VACUUM INTO; a VACUUM in place writes \
+         them twice, and a journal). {} has {} now and {} then. The way back is the same with \
+         page_size = {}.",
         seconds(copy.elapsed_s),
         own.copy.name,
         own.copy.size,
@@ -150,6 +151,9 @@ fn costs(change: &Change, kind: &DatabaseKind, cell: &Cell) -> (Vec<String>, &'s
         match cost {
             Cost::ExclusiveAccess => needs.push("all other connections closed".into()),
             Cost::RoomForCopy => needs.push("space for a second copy of the database".into()),
+            Cost::RoomForTwoCopies => {
+                needs.push("space for two more copies of the database".into());
+            }
             // The lines say so where it applies.
             Cost::LeaveWal => {}
             Cost::Build => needs.push(format!("a build of {} for this page size", kind.title)),

@@ -277,6 +277,7 @@ fn not_claimed(findings: &Findings) -> String {
     // A prediction's may be as large as any.
     let small = match findings.source {
         Source::Predicted => "",
+        Source::Measured if findings.plan.own.is_some() => "",
         Source::Measured => ", and the data is small",
     };
     let workload = match naming::has_nopm(findings) {

@@ -146,6 +146,13 @@ fn plan_of_own(
         plan.memories[0] = plan.memories[0].saturating_mul(clients);
     }
     sort_cells(&mut plan, present);
+    let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
+    ensure!(
+        plan.clients[0] == 1 || !prepared.is_some_and(|own| own.needs_one_client()),
+        "a script asks outside of a transaction what the statement before did, as with \
+         last_insert_rowid(), and several clients share a connection: put BEGIN and END around \
+         both, or leave --clients out"
+    );
     if flags.page_sizes.is_empty() {
         own::leave_out_large_pages(&mut plan)?;
     }

@@ -71,11 +71,27 @@ pub(crate) fn command() -> String {
     without_budget(std::env::args_os().skip(1))
 }
 
+/// The command line without its budget, and without values of a script's variables: they may be
+/// private, and stay out of stores.
 fn without_budget(arguments: impl Iterator<Item = OsString>) -> String {
     let mut words = vec!["octavo".to_owned()];
     let mut arguments = arguments.peekable();
+    let mut is_definition = false;
     while let Some(argument) = arguments.next() {
-        if argument == "--budget" {
+        let text = argument.to_string_lossy();
+        let begin = match std::mem::take(&mut is_definition) {
+            true => Some(""),
+            false => ["--define=", "-D"]
+                .into_iter()
+                .find(|begin| text.len() > begin.len() && text.starts_with(begin)),
+        };
+        if let Some(begin) = begin {
+            let name = text[begin.len()..].split('=').next().unwrap_or_default();
+            words.push(format!("{begin}{name}=..."));
+        } else if argument == "-D" || argument == "--define" {
+            is_definition = true;
+            words.push(shell::word(&argument));
+        } else if argument == "--budget" {
             arguments.next();
         } else if !argument.as_bytes().starts_with(b"--budget=") && argument != "--json" {
             words.push(shell::word(&argument));
@@ -89,6 +105,19 @@ mod tests {
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
+
+    #[test]
+    fn values_of_variables_are_left_out() {
+        let command = |words: &[&str]| without_budget(words.iter().map(|&word| word.into()));
+        for (words, wanted) in [
+            (&["-D", "a=secret", "x"][..], "octavo -D a=... x"),
+            (&["-Da=secret=1"], "octavo -Da=..."),
+            (&["--define=a=secret"], "octavo --define=a=..."),
+            (&["--define", "a=secret"], "octavo --define a=..."),
+        ] {
+            assert_eq!(command(words), wanted);
+        }
+    }
 
     #[test]
     fn a_command_is_repeated_without_its_budget_and_as_a_shell_reads_it() {

@@ -105,6 +105,14 @@ fn additions() -> [Addition; 4] {
             elsewhere: &[
                 ("cli/src/documents.rs", "a page of docs/"),
                 (
+                    "script/src/expression.rs",
+                    "the language of scripts, which a workload's program reads too",
+                ),
+                (
+                    "script/src/program.rs",
+                    "the language of scripts, which a workload's program reads too",
+                ),
+                (
                     "cli/src/flags/bench.rs",
                     "the distribution of keys, which can be chosen",
                 ),

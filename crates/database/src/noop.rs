@@ -231,6 +231,7 @@ mod tests {
                 ColumnKind::Timestamp,
             ],
             changed_parameters: 0,
+            is_private: false,
             tables: &[],
         };
         let answers = row_of(&statement, &tables);

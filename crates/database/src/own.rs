@@ -4,7 +4,7 @@ use std::path::Path;
 
 use octavo_script::{Script, SyntaxError};
 use octavo_units::ByteCount;
-use octavo_workload::own::{CopyOf, Prepared};
+use octavo_workload::user::{CopyOf, Prepared};
 
 use crate::{DatabaseError, Result};
 

@@ -191,6 +191,7 @@ const STATEMENTS: &[Statement] = &[Statement {
     parameters: &[],
     result: &[],
     changed_parameters: 1,
+    is_private: false,
     tables: &[],
 }];
 

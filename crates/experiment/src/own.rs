@@ -9,7 +9,10 @@ use octavo_database::{CopyOwn, DatabaseError, DatabaseSpec, OwnError, Settings};
 use octavo_script::{Definitions, Script, SyntaxError};
 use octavo_storage::text;
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::own::{self, Own, OwnScript};
+use octavo_workload::{
+    own,
+    user::{Own, OwnScript},
+};
 
 use crate::{
     advise::DATA_OVER_MEMORY,
@@ -54,7 +57,7 @@ pub enum OwnPlanError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The database's own files cannot be copied.
-    #[error("--copy-of does not work with {0} yet: it does with sqlite")]
+    #[error("--copy-of does not work with {0} yet")]
     Unsupported(&'static str),
     /// No script is given, and none can be guessed.
     #[error("{0} has no table with numbered rows to guess statements from: give --script")]
@@ -102,7 +105,7 @@ pub fn plan(
     // What was guessed has no file and is alone.
     let weights = settings.scripts.iter().map(|file| file.weight);
     let weighted = scripts.iter().zip(weights.chain([1]));
-    let own = Own {
+    let users = Own {
         is_guess: settings.scripts.is_empty(),
         scripts: weighted
             .map(|(script, weight)| OwnScript {
@@ -114,12 +117,12 @@ pub fn plan(
         copy: found.copy,
         prepared: Some(prepared),
     };
-    let present = own.copy.page_size;
+    let present = users.copy.page_size;
     let mut page_sizes = kind.defaults.page_sizes.to_vec();
     page_sizes.push(present);
     page_sizes.sort_unstable();
     page_sizes.dedup();
-    let share = ByteCount::new((own.copy.size.get() / DATA_OVER_MEMORY) >> 20 << 20);
+    let share = ByteCount::new((users.copy.size.get() / DATA_OVER_MEMORY) >> 20 << 20);
     let mut memories = vec![found.cache.max(MEMORY_MIN)];
     // Twice the cache or less would tell nothing else.
     if share > memories[0].saturating_mul(2) {
@@ -134,8 +137,8 @@ pub fn plan(
         seed: Seed::new(1),
         margin: 0.03,
         design: Design::Race,
-        data: vec![own.data()],
-        own: Some(Arc::new(own)),
+        data: vec![own::data(&users)],
+        own: Some(Arc::new(users)),
         storages: vec![Storage::Own],
         page_sizes,
         memories,

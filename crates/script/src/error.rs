@@ -83,8 +83,16 @@ impl std::error::Error for SyntaxError {}
 #[non_exhaustive]
 pub enum RunError<E: std::error::Error + 'static> {
     /// The database refused.
-    #[error(transparent)]
-    Host(E),
+    #[error("{script}, line {line}")]
+    Host {
+        /// The script, as its user names it.
+        script: String,
+        /// The line of the command.
+        line: usize,
+        /// What it said.
+        #[source]
+        error: E,
+    },
     /// An expression has no value, or a result is not what the script says.
     #[error("{script}, line {line}: {message}")]
     Script {

@@ -95,6 +95,9 @@ const FUNCTIONS: [(&str, Function, usize, usize); 21] = [
 /// stack.
 const DEPTH_MAX: u32 = 100;
 
+/// The most operators of an expression, for the same reason.
+const OPERATORS_MAX: u32 = 1000;
+
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Integer(u64),
@@ -126,6 +129,7 @@ pub(crate) fn parse(
         token: Token::End,
         token_at: range.start,
         depth: 0,
+        operators: 0,
     };
     parser.advance()?;
     let expression = parser.binary(0)?;
@@ -143,6 +147,8 @@ struct Parser<'s> {
     token: Token,
     token_at: usize,
     depth: u32,
+    /// Operators so far: a chain of them is as deep as it is long.
+    operators: u32,
 }
 
 type Parsed = Result<Expression<Named>, SyntaxError>;
@@ -275,9 +281,9 @@ impl Parser<'_> {
             Token::Word(word) => match word.as_str() {
                 "or" => return Some((Operator::Or, OR, true)),
                 "and" => return Some((Operator::And, AND, true)),
-                "is" => return Some((Operator::Is, IS, false)),
-                "isnull" => return Some((Operator::IsNull(true), IS, false)),
-                "notnull" => return Some((Operator::IsNull(false), IS, false)),
+                "is" => return Some((Operator::Is, IS, true)),
+                "isnull" => return Some((Operator::IsNull(true), IS, true)),
+                "notnull" => return Some((Operator::IsNull(false), IS, true)),
                 _ => return None,
             },
             Token::Symbol(symbol) => *symbol,
@@ -328,6 +334,10 @@ impl Parser<'_> {
                     self.token_at,
                     "put parentheses around the comparison before",
                 ));
+            }
+            self.operators += 1;
+            if self.operators > OPERATORS_MAX {
+                return Err(self.error(self.token_at, "this expression is too long"));
             }
             self.advance()?;
             left = match operator {

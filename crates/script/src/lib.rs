@@ -9,6 +9,7 @@
 //! (<https://www.postgresql.org/docs/17/pgbench.html>), without `\shell` and `\setshell`. What
 //! the manual leaves open was tried with pgbench 15 (tests/pgbench.rs).
 
+mod control;
 mod error;
 mod evaluate;
 mod expression;
@@ -21,8 +22,9 @@ mod sql;
 mod value;
 mod variables;
 
+pub use control::{Access, Control};
 pub use error::{RunError, SyntaxError};
-pub use program::{Access, Control, Host, Program, Script, State, StatementText};
+pub use program::{Host, Program, Script, State, StatementText};
 pub use random::Random;
 pub use sql::Part;
 pub use value::{Parameter, Value};

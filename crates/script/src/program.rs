@@ -4,39 +4,16 @@ use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
     PARAMETERS_MAX,
+    control::{Access, Control},
     error::{RunError, SyntaxError},
     evaluate::{Known, evaluate},
     expression::{self, DEFAULT_SEED, Expression, Named},
     random::Random,
     split::{Meta, Piece, split},
-    sql::{self, Kind, Part, Template},
+    sql::{self, Given, Joint, Kind, Part, Template},
     value::{Parameter, Value},
     variables::{Definitions, Slot, Variables, is_name},
 };
-
-/// How a transaction wants to be kept apart from others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It only reads.
-    Read,
-    /// It may write.
-    Write,
-    /// It may write, and what it has read stays so.
-    WriteRepeatable,
-    /// It may write, as if it were alone.
-    WriteSerializable,
-}
-
-/// What begins or ends a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// BEGIN.
-    Begin(Access),
-    /// COMMIT or END.
-    Commit,
-    /// ROLLBACK or ABORT.
-    Rollback,
-}
 
 /// What a program runs against.
 pub trait Host: Random {
@@ -74,6 +51,8 @@ pub struct StatementText {
     pub parameters: usize,
     /// Whether it only reads, as far as its words say.
     pub reads: bool,
+    /// Whether it may run outside of a transaction.
+    pub is_alone: bool,
     /// Whether its columns become variables (`\gset` and `\aset`), so that [`Script::compile`]
     /// has to know them.
     pub wants_columns: bool,
@@ -108,7 +87,7 @@ enum What {
     End(Control),
     Statement {
         statement: usize,
-        variables: Vec<(String, usize)>,
+        given: Vec<Given<(String, usize)>>,
         into: Option<Into>,
     },
     Set(String, Expression<Named>),
@@ -136,6 +115,14 @@ impl Script {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn parse(name: &str, source: &str, definitions: &Definitions) -> Result<Self, SyntaxError> {
+        if let Some(offset) = source.find('\0') {
+            return Err(SyntaxError::at(
+                name,
+                source,
+                offset,
+                "there is a NUL byte here",
+            ));
+        }
         if source.len() > SOURCE_MAX {
             let message = format!(
                 "a script has at most {SOURCE_MAX} bytes, this one {}",
@@ -161,15 +148,29 @@ impl Script {
                 _ => None,
             })
             .collect();
-        let is_set =
-            |name: &str| set.contains(name) || definitions.contains(name) || OWN.contains(&name);
+        // What columns are called is not known yet: any name may be one.
+        let prefixes: Vec<&str> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Meta(meta) if matches!(meta.name.as_str(), "gset" | "aset") => {
+                    Some(source[meta.arguments.clone()].trim())
+                }
+                _ => None,
+            })
+            .collect();
+        let may_be_set = |name: &str| {
+            set.contains(name)
+                || definitions.contains(name)
+                || OWN.contains(&name)
+                || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        };
         for piece in &pieces {
             match piece {
                 Piece::Meta(meta) => script.meta(meta)?,
                 Piece::Sql(sql) => {
                     let begin = sql.text.len() - sql.text.trim_start().len();
                     let offset = sql.offset(begin);
-                    let template = sql::template(sql, &is_set);
+                    let template = sql::template(sql, &may_be_set);
                     let what = script.sql(&sql.text, template, offset)?;
                     script.commands.push(Command { offset, what });
                 }
@@ -190,7 +191,7 @@ impl Script {
             Kind::Begin(access) => What::Begin(access),
             Kind::End(control) => What::End(control),
             Kind::Reads | Kind::Writes => {
-                let parameters = template.variables.len();
+                let parameters = template.given.len();
                 if parameters > PARAMETERS_MAX {
                     let message = format!("a statement has at most {PARAMETERS_MAX} variables");
                     return Err(self.error(offset, message));
@@ -201,12 +202,13 @@ impl Script {
                     parts,
                     parameters,
                     reads: kind == Kind::Reads,
+                    is_alone: true,
                     wants_columns: false,
                     offset,
                 });
                 What::Statement {
                     statement: self.statements.len() - 1,
-                    variables: template.variables,
+                    given: template.given,
                     into: None,
                 }
             }
@@ -358,7 +360,7 @@ impl Script {
 
     /// Refuses transactions that begin twice, end without a beginning, or stay open, whatever
     /// conditions come to. What only some branches do is found when the script runs.
-    fn check_transactions(&self) -> Result<(), SyntaxError> {
+    fn check_transactions(&mut self) -> Result<(), SyntaxError> {
         /// Whether a transaction may be open, and whether none may be.
         #[derive(Clone, Copy)]
         struct State {
@@ -414,7 +416,10 @@ impl Script {
                         state = either(state, before);
                     }
                 }
-                _ => {}
+                What::Statement { statement, .. } => {
+                    self.statements[*statement].is_alone = state.closed;
+                }
+                What::Set(..) | What::Sleep(..) => {}
             }
         }
         match state.closed {
@@ -525,12 +530,28 @@ impl Script {
                 What::Sleep(time, unit) => Do::Sleep(resolve(time)?, *unit),
                 What::Statement {
                     statement,
-                    variables,
+                    given,
                     into,
                 } => {
-                    let parameters = variables.iter().map(|(name, offset)| {
+                    let known = |(name, offset): &(String, usize)| -> Result<Known, SyntaxError> {
                         let slot = place(name).ok_or_else(|| unknown(name, *offset))?;
                         Ok((slot, name.as_str().into()))
+                    };
+                    // In quotes a colon may be one.
+                    let joint = |piece: &Joint<(String, usize)>| match piece {
+                        Joint::Text(text) => Joint::Text(text.clone()),
+                        Joint::Variable(named) => match known(named) {
+                            Ok(known) => Joint::Variable(known),
+                            Err(_) => Joint::Text(format!(":{}", named.0)),
+                        },
+                    };
+                    let parameters = given.iter().map(|given| {
+                        Ok(match given {
+                            Given::Variable(named) => Given::Variable(known(named)?),
+                            Given::Joined(pieces) => {
+                                Given::Joined(pieces.iter().map(joint).collect())
+                            }
+                        })
                     });
                     let into = into.as_ref().map(|into| Answer {
                         slots: columns(*statement)
@@ -633,7 +654,7 @@ enum Do {
     Set(Slot, Expression<Known>),
     Statement {
         statement: usize,
-        parameters: Vec<Known>,
+        parameters: Vec<Given<Known>>,
         into: Option<Answer>,
     },
     Jump(usize),
@@ -652,11 +673,38 @@ struct Answer {
 pub struct State {
     variables: Variables,
     answer: Variables,
+    /// Quoted texts with variables in them, of one statement.
+    texts: Vec<String>,
 }
 
 /// Parameters up to this many are put together without clearing room for all that a statement
 /// can have.
 const FEW: usize = 16;
+
+impl State {
+    /// Makes the quoted texts of a statement, one after the other.
+    fn join(&mut self, parameters: &[Given<Known>]) -> Result<(), String> {
+        let mut count = 0;
+        for parameter in parameters {
+            let Given::Joined(pieces) = parameter else {
+                continue;
+            };
+            if self.texts.len() == count {
+                self.texts.push(String::new());
+            }
+            let text = &mut self.texts[count];
+            text.clear();
+            for piece in pieces {
+                match piece {
+                    Joint::Text(part) => text.push_str(part),
+                    Joint::Variable((slot, name)) => self.variables.append(*slot, name, text)?,
+                }
+            }
+            count += 1;
+        }
+        Ok(())
+    }
+}
 
 impl Program {
     /// The variables of a client before its first run.
@@ -666,13 +714,7 @@ impl Program {
             let slot = Slot(slot);
             let text = self.definitions.iter().find(|(defined, _)| defined == name);
             match (name.as_str(), text) {
-                (_, Some((name, text))) => match Value::of_text(name, text) {
-                    // As if the number stood in the statement.
-                    Ok(number @ (Value::Integer(_) | Value::Double(_))) => {
-                        variables.set(slot, number);
-                    }
-                    _ => variables.set_text(slot, |own| own.push_str(text)),
-                },
+                (_, Some((_, text))) => variables.give(slot, text),
                 ("client_id", _) => variables.set(slot, Value::Integer(client.into())),
                 ("random_seed" | DEFAULT_SEED, _) => variables.set(slot, Value::Integer(seed)),
                 ("scale", _) => variables.set(slot, Value::Integer(1)),
@@ -682,6 +724,7 @@ impl Program {
         State {
             variables,
             answer: Variables::new(self.answers),
+            texts: Vec::new(),
         }
     }
 
@@ -703,6 +746,11 @@ impl Program {
         while let Some(step) = self.steps.get(at) {
             at += 1;
             let refuse = |message: String| self.refuse(step.line, message);
+            let host_refused = |error| RunError::Host {
+                script: self.name.clone(),
+                line: step.line,
+                error,
+            };
             match &step.what {
                 Do::Control(control) => {
                     match control {
@@ -714,7 +762,7 @@ impl Program {
                         }
                         _ => {}
                     }
-                    host.control(*control).map_err(RunError::Host)?;
+                    host.control(*control).map_err(host_refused)?;
                     is_open = matches!(control, Control::Begin(_));
                     is_committed = *control != Control::Rollback;
                 }
@@ -749,8 +797,17 @@ impl Program {
                         many = [Parameter::Value(Value::Null); PARAMETERS_MAX];
                         &mut many[..parameters.len()]
                     };
-                    for (given, (slot, name)) in given.iter_mut().zip(parameters) {
-                        *given = state.variables.parameter(*slot, name).map_err(refuse)?;
+                    state.join(parameters).map_err(refuse)?;
+                    let mut texts = state.texts.iter();
+                    for (given, parameter) in given.iter_mut().zip(parameters) {
+                        *given = match parameter {
+                            Given::Variable((slot, name)) => {
+                                state.variables.parameter(*slot, name).map_err(refuse)?
+                            }
+                            Given::Joined(_) => {
+                                Parameter::Text(texts.next().map_or("", String::as_str))
+                            }
+                        };
                     }
                     let mut rows = 0u64;
                     let answer = &mut state.answer;
@@ -769,7 +826,7 @@ impl Program {
                         }
                     };
                     host.statement(*statement, given, &mut column)
-                        .map_err(RunError::Host)?;
+                        .map_err(host_refused)?;
                     if let Some(into) = into {
                         if into.is_one && rows != 1 {
                             return Err(refuse(format!(

@@ -2,7 +2,7 @@
 //! ends a transaction.
 
 use crate::{
-    program::{Access, Control},
+    control::{Access, Control},
     split::Sql,
     variables::is_name_byte,
 };
@@ -14,29 +14,45 @@ pub enum Part {
     Text(String),
     /// A parameter, by its position in the statement from 0.
     Parameter(usize),
-    /// A quoted text with variables in it: quoted texts and parameters, to be joined.
-    Joined(Vec<Part>),
+}
+
+/// What a parameter is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Given<V> {
+    /// A variable.
+    Variable(V),
+    /// A quoted text with variables in it: one parameter, so that what a database knows of texts
+    /// that it compares with a pattern goes for it too.
+    Joined(Vec<Joint<V>>),
+}
+
+/// A piece of a quoted text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Joint<V> {
+    /// A text, without the quotes that stand doubled in it.
+    Text(String),
+    Variable(V),
 }
 
 /// A statement with its variables taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     pub(crate) parts: Vec<Part>,
-    /// The variable of each parameter, and where it stands in the script. A variable that
+    /// Of each parameter the variable, and where that stands in the script. A variable that
     /// stands twice is one parameter, as in pgbench's prepared statements.
-    pub(crate) variables: Vec<(String, usize)>,
+    pub(crate) given: Vec<Given<(String, usize)>>,
 }
 
 /// Takes the variables out of a statement. `:name` is one wherever it stands outside of
 /// quotes and begins with a letter or an underscore; in a quoted text only if the script or a
-/// definition sets it (pgbench replaces them there too, with `-M simple`). A second colon
+/// definition may set it (pgbench replaces them there too, with `-M simple`). A second colon
 /// (`::type`) makes it none.
-pub(crate) fn template(sql: &Sql, is_set: &dyn Fn(&str) -> bool) -> Template {
+pub(crate) fn template(sql: &Sql, may_be_set: &dyn Fn(&str) -> bool) -> Template {
     let text = &sql.text;
     let bytes = text.as_bytes();
     let mut template = Template {
         parts: Vec::new(),
-        variables: Vec::new(),
+        given: Vec::new(),
     };
     let mut begin = 0;
     let mut at = 0;
@@ -44,9 +60,10 @@ pub(crate) fn template(sql: &Sql, is_set: &dyn Fn(&str) -> bool) -> Template {
         match bytes[at] {
             b'\'' => {
                 let end = quote_end(bytes, at);
-                if let Some(joined) = template.joined(sql, at, end, is_set) {
+                if let Some(joined) = joined(sql, at, end, may_be_set) {
                     template.text(&text[begin..at]);
-                    template.parts.push(joined);
+                    template.parts.push(Part::Parameter(template.given.len()));
+                    template.given.push(joined);
                     begin = end;
                 }
                 at = end;
@@ -56,7 +73,7 @@ pub(crate) fn template(sql: &Sql, is_set: &dyn Fn(&str) -> bool) -> Template {
             b':' => match name_at(text, at + 1) {
                 Some(name) => {
                     template.text(&text[begin..at]);
-                    let parameter = template.parameter(name, sql.offset(at));
+                    let parameter = template.variable(name, sql.offset(at));
                     template.parts.push(Part::Parameter(parameter));
                     at += 1 + name.len();
                     begin = at;
@@ -78,52 +95,48 @@ impl Template {
     }
 
     /// The position of a variable's parameter.
-    fn parameter(&mut self, name: &str, offset: usize) -> usize {
-        let known = self.variables.iter().position(|(known, _)| known == name);
+    fn variable(&mut self, name: &str, offset: usize) -> usize {
+        let is_it = |given: &Given<(String, usize)>| matches!(given, Given::Variable((known, _)) if known == name);
+        let known = self.given.iter().position(is_it);
         known.unwrap_or_else(|| {
-            self.variables.push((name.to_owned(), offset));
-            self.variables.len() - 1
+            self.given.push(Given::Variable((name.to_owned(), offset)));
+            self.given.len() - 1
         })
     }
+}
 
-    /// The parts of the quoted text from `begin` to `end`, if it has variables.
-    fn joined(
-        &mut self,
-        sql: &Sql,
-        begin: usize,
-        end: usize,
-        is_set: &dyn Fn(&str) -> bool,
-    ) -> Option<Part> {
-        let text = &sql.text;
-        let mut parts = Vec::new();
-        let mut from = begin + 1;
-        let mut at = from;
-        let quoted = |part: &str| Part::Text(format!("'{part}'"));
-        while at + 1 < end {
-            match (text.as_bytes()[at] == b':')
-                .then(|| name_at(text, at + 1))
-                .flatten()
-            {
-                Some(name) if is_set(name) && at + 1 + name.len() < end => {
-                    parts.push(quoted(&text[from..at]));
-                    parts.push(Part::Parameter(self.parameter(name, sql.offset(at))));
-                    at += 1 + name.len();
-                    from = at;
-                }
-                _ => at += 1,
+/// The quoted text from `begin` to `end` in pieces, if it has variables.
+fn joined(
+    sql: &Sql,
+    begin: usize,
+    end: usize,
+    may_be_set: &dyn Fn(&str) -> bool,
+) -> Option<Given<(String, usize)>> {
+    let text = &sql.text;
+    let mut pieces = Vec::new();
+    let mut from = begin + 1;
+    let mut at = from;
+    let quoted = |part: &str| Joint::Text(part.replace("''", "'"));
+    while at + 1 < end {
+        let name = (text.as_bytes()[at] == b':')
+            .then(|| name_at(text, at + 1))
+            .flatten();
+        match name {
+            Some(name) if may_be_set(name) && at + 1 + name.len() < end => {
+                pieces.push(quoted(&text[from..at]));
+                pieces.push(Joint::Variable((name.to_owned(), sql.offset(at))));
+                at += 1 + name.len();
+                from = at;
             }
+            _ => at += 1,
         }
-        if parts.is_empty() {
-            return None;
-        }
-        parts.push(quoted(&text[from..end - 1]));
-        // The first one stays even when it is empty: it makes the result a text.
-        let is_empty = |part: &Part| *part == Part::Text("''".into());
-        let first = parts.remove(0);
-        parts.retain(|part| !is_empty(part));
-        parts.insert(0, first);
-        Some(Part::Joined(parts))
     }
+    if pieces.is_empty() {
+        return None;
+    }
+    pieces.push(quoted(&text[from..end - 1]));
+    pieces.retain(|piece| *piece != Joint::Text(String::new()));
+    Some(Given::Joined(pieces))
 }
 
 /// The end of what is quoted from `begin`, doubled quotes within; the splitter saw that there
@@ -257,52 +270,51 @@ mod tests {
         template(&sql, &|name| name == "x")
     }
 
-    fn shown(parts: &[Part]) -> String {
+    fn shown(template: &Template) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
-            Part::Parameter(position) => format!("?{position}"),
-            Part::Joined(parts) => format!("[{}]", shown(parts)),
+            Part::Parameter(position) => match &template.given[*position] {
+                Given::Variable((name, _)) => format!("?{name}"),
+                Given::Joined(pieces) => {
+                    let piece = |piece: &Joint<(String, usize)>| match piece {
+                        Joint::Text(text) => text.clone(),
+                        Joint::Variable((name, _)) => format!("?{name}"),
+                    };
+                    format!(
+                        "[{}]",
+                        pieces.iter().map(piece).collect::<Vec<_>>().join("|")
+                    )
+                }
+            },
         };
-        parts.iter().map(part).collect()
+        template.parts.iter().map(part).collect()
     }
 
     #[test]
     fn variables_become_parameters() {
-        for (source, wanted, names) in [
-            ("SELECT :a + :b - :a", "SELECT ?0 + ?1 - ?0", vec!["a", "b"]),
+        for (source, wanted, count) in [
+            ("SELECT :a + :b - :a", "SELECT ?a + ?b - ?a", 2),
             (
                 "SELECT '2020-01-01'::date, a[1:2], ':y', '12:30'",
                 "SELECT '2020-01-01'::date, a[1:2], ':y', '12:30'",
-                vec![],
+                0,
             ),
             (
                 "SELECT 'a :x b', ':x', '::x'",
-                "SELECT ['a '?0' b'], [''?0], [':'?0]",
-                vec!["x"],
+                "SELECT [a |?x| b], [?x], [:|?x]",
+                3,
             ),
-            (
-                "SELECT \":a\", ':x''', $1",
-                "SELECT \":a\", [''?0''''], $1",
-                vec!["x"],
-            ),
-            ("SELECT :\u{e4}1_, :", "SELECT ?0, :", vec!["\u{e4}1_"]),
+            ("SELECT \":a\", ':x''', $1", "SELECT \":a\", [?x|'], $1", 1),
+            ("SELECT :\u{e4}1_, :", "SELECT ?\u{e4}1_, :", 1),
         ] {
             let template = of(source);
-            let found: Vec<&str> = template
-                .variables
-                .iter()
-                .map(|(name, _)| name.as_str())
-                .collect();
-            assert_eq!(
-                (shown(&template.parts).as_str(), found),
-                (wanted, names),
-                "{source}"
-            );
+            assert_eq!(shown(&template), wanted, "{source}");
+            assert_eq!(template.given.len(), count, "{source}");
         }
         let offset = "/* c */ SELECT ".len();
         assert_eq!(
-            of("/* c */ SELECT :a").variables,
-            [("a".to_owned(), offset)]
+            of("/* c */ SELECT :a").given,
+            [Given::Variable(("a".to_owned(), offset))]
         );
     }
 

@@ -1,5 +1,7 @@
 //! Values of expressions and of parameters.
 
+use std::fmt::Write as _;
+
 /// A value of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -80,6 +82,17 @@ impl Value {
         }
     }
 
+    /// Appends it as pgbench puts it into a statement (`valueToText`): doubles with 15 digits.
+    pub(crate) fn append(self, text: &mut String) {
+        // Writing into a string cannot fail.
+        let _ = match self {
+            Self::Null => write!(text, "NULL"),
+            Self::Boolean(value) => write!(text, "{value}"),
+            Self::Integer(value) => write!(text, "{value}"),
+            Self::Double(value) => write!(text, "{}", general(value)),
+        };
+    }
+
     /// A variable's text as a value (`makeVariableValue`): NULL, a boolean by its first
     /// letters, a whole number, or a double.
     pub(crate) fn of_text(name: &str, text: &str) -> Result<Self> {
@@ -115,6 +128,32 @@ impl Value {
     }
 }
 
+/// A number as `printf("%.15g")` has it.
+fn general(value: f64) -> String {
+    const DIGITS: i32 = 15;
+    if !value.is_finite() {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return if value.is_nan() {
+            "NaN".into()
+        } else {
+            format!("{sign}Infinity")
+        };
+    }
+    let scientific = format!("{value:.*e}", DIGITS as usize - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if !(-4..DIGITS).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs());
+    }
+    let decimals = usize::try_from(DIGITS - 1 - exponent).unwrap_or_default();
+    trimmed(&format!("{value:.decimals$}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +175,22 @@ mod tests {
         }
         for text in ["", "o", "x", "truely", "inf", "nan", "1 2", "\u{e4}"] {
             assert!(Value::of_text("x", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn doubles_are_written_as_c_writes_them() {
+        for (value, wanted) in [
+            (10.0 / 2.0, "5"),
+            (1.0 / 3.0, "0.333333333333333"),
+            (1e15, "1e+15"),
+            (123_456_789.25, "123456789.25"),
+            (-1.5e-5, "-1.5e-05"),
+            (0.0001, "0.0001"),
+            (2e300, "2e+300"),
+            (f64::INFINITY, "Infinity"),
+        ] {
+            assert_eq!(general(value), wanted);
         }
     }
 

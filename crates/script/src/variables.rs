@@ -60,7 +60,10 @@ struct Variable {
 enum Content {
     Unset,
     Value(Value),
+    /// What a query answered.
     Text,
+    /// What a definition gives, which stands in a statement as if it had been written there.
+    Given,
 }
 
 impl Variables {
@@ -86,12 +89,18 @@ impl Variables {
         write(&mut variable.text);
     }
 
+    /// Sets what a definition gives.
+    pub(crate) fn give(&mut self, slot: Slot, text: &str) {
+        self.set_text(slot, |own| own.push_str(text));
+        self.slots[slot.0].content = Content::Given;
+    }
+
     /// Takes over a variable of others.
     pub(crate) fn copy(&mut self, slot: Slot, others: &Self, from: Slot) {
         let other = &others.slots[from.0];
         let variable = &mut self.slots[slot.0];
         variable.content = other.content;
-        if matches!(other.content, Content::Text) {
+        if matches!(other.content, Content::Text | Content::Given) {
             variable.text.clear();
             variable.text.push_str(&other.text);
         }
@@ -103,7 +112,7 @@ impl Variables {
         match variable.content {
             Content::Unset => Err(format!("{name} has no value yet")),
             Content::Value(value) => Ok(value),
-            Content::Text => Value::of_text(name, &variable.text),
+            Content::Text | Content::Given => Value::of_text(name, &variable.text),
         }
     }
 
@@ -114,6 +123,38 @@ impl Variables {
             Content::Unset => Err(format!("{name} has no value yet")),
             Content::Value(value) => Ok(Parameter::Value(value)),
             Content::Text => Ok(Parameter::Text(&variable.text)),
+            Content::Given => Ok(match Value::of_text(name, &variable.text) {
+                Ok(number @ (Value::Integer(_) | Value::Double(_))) => Parameter::Value(number),
+                Ok(Value::Boolean(value)) if is_literal(&variable.text) => {
+                    Parameter::Value(Value::Boolean(value))
+                }
+                _ => Parameter::Text(&variable.text),
+            }),
         }
     }
+
+    /// Appends the value as it stands in a quoted text.
+    pub(crate) fn append(&self, slot: Slot, name: &str, text: &mut String) -> Result<()> {
+        let variable = &self.slots[slot.0];
+        match variable.content {
+            Content::Unset => return Err(format!("{name} has no value yet")),
+            Content::Value(value) => value.append(text),
+            Content::Text => text.push_str(&variable.text),
+            // Quotes in it stand doubled, as in the text around.
+            Content::Given => {
+                for (place, part) in variable.text.split("''").enumerate() {
+                    if place > 0 {
+                        text.push('\'');
+                    }
+                    text.push_str(part);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text is TRUE or FALSE as SQL has them.
+fn is_literal(text: &str) -> bool {
+    text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
 }

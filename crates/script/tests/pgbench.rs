@@ -98,7 +98,6 @@ fn compile(source: &str) -> Result<(Program, Notes), String> {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Parameter(position) => format!("${}", position + 1),
-            Part::Joined(_) => "joined".into(),
         };
         parts.iter().map(part).collect::<String>()
     };
@@ -115,7 +114,7 @@ fn run(source: &str) -> Result<Vec<String>, String> {
     let mut state: State = program.state(3, 1);
     match program.run(&mut state, &mut notes) {
         Ok(_) => Ok(notes.done),
-        Err(RunError::Host(never)) => match never {},
+        Err(RunError::Host { error, .. }) => match error {},
         Err(error) => Err(error.to_string()),
     }
 }
@@ -213,6 +212,8 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
         ("debug(4)", "int 4"),
         ("sqrt(-1)", "double nan"),
         ("1 + \\\n  2", "int 3"),
+        ("1e3 IS NOT FALSE NOTNULL", "boolean true"),
+        ("5 NOTNULL ISNULL", "boolean false"),
     ] {
         let found = value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
         let is_same = match (
@@ -290,6 +291,8 @@ fn expressions_without_a_value_are_told_as_pgbench_tells_them() {
     }
     let deep = format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000));
     assert!(value(&deep).unwrap_err().contains("nested too deeply"));
+    let long = format!("1{}", "+1".repeat(100_000));
+    assert!(value(&long).unwrap_err().contains("too long"));
     let deep = format!("{}1", "-".repeat(100_000));
     assert!(value(&deep).unwrap_err().contains("nested too deeply"));
 }
@@ -436,6 +439,30 @@ fn transactions_of_branches_are_known_when_they_run() {
             .unwrap_err()
             .contains("s.sql:7:1: there is no transaction to end")
     );
+}
+
+/// As pgbench -M simple puts them into a statement.
+#[test]
+fn variables_in_quotes_are_joined_to_one_text() {
+    let source = "\\set n NULL\n\\set b TRUE\n\\set h 10.0 / 4\n1 SELECT x \\gset\n\
+                  SELECT 'a:n :b|:h', ':b', ':v:w', '{\"k\":true}', 'it''s ', :w, :t;";
+    assert_eq!(
+        run(source).unwrap()[1],
+        "SELECT $1, $2, $3, $4, 'it''s ', $5, $6 <- 'aNULL b|2.5', 'b', '72.5', '{\"k\":true}', \
+         double 2.50000000000000e0, boolean true"
+    );
+    let mut definitions = Definitions::default();
+    for (name, text) in [("zip", "01234"), ("who", "O''Brien"), ("no", "no")] {
+        definitions.set(name, text);
+    }
+    let script = Script::parse("s", "SELECT ':zip', ':who', :zip, :no", &definitions).unwrap();
+    let program = script.compile(&|_| Vec::new()).unwrap();
+    let mut notes = Notes {
+        texts: vec![String::new()],
+        ..Notes::default()
+    };
+    program.run(&mut program.state(0, 0), &mut notes).unwrap();
+    assert_eq!(notes.done, [" <- '01234', 'O'Brien', int 1234, 'no'"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     DataError, DataKind, DataSpec, Mix, MixError, Workload,
     keys::{Distribution, DistributionError},
-    own::Own,
+    user::Own,
 };
 
 /// Workloads that run on the same kind of rows.

@@ -31,6 +31,7 @@ pub mod touch;
 pub mod tpcc;
 pub mod tpce;
 mod transaction;
+pub mod user;
 mod workload;
 pub mod ycsb;
 

@@ -19,6 +19,8 @@ pub struct Statement {
     /// How many of the leading parameters are new column values. Their bytes
     /// are the logical change that write amplification is related to.
     pub changed_parameters: usize,
+    /// Whether it is a user's own, so that neither its text nor values of its rows may be told.
+    pub is_private: bool,
     /// The tables that it touches, each once. The first one is that of which rows are
     /// changed, if any are.
     pub tables: &'static [TableAccess],
@@ -43,6 +45,7 @@ impl Statement {
             parameters,
             result,
             changed_parameters,
+            is_private: false,
             tables,
         }
     }

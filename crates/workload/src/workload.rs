@@ -6,7 +6,7 @@ use octavo_units::Seed;
 
 use crate::{
     Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
-    connection::Statement, own::CopyOf, population::Population, schema::Table, touch::TouchTracer,
+    connection::Statement, population::Population, schema::Table, touch::TouchTracer, user::CopyOf,
 };
 
 /// A source of transactions: one terminal, or several that take turns.

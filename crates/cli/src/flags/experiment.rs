@@ -69,7 +69,7 @@ pub(crate) struct AdviseFlags {
 
     /// Predict all cells once the storage is calibrated. Measure only those that may be best,
     /// and print predictions beside measurements
-    #[arg(long, conflicts_with_all = ["no_calibrate", "device"])]
+    #[arg(long, conflicts_with_all = ["no_calibrate", "device"], hide_short_help = true)]
     pub(crate) predict_first: bool,
 
     #[command(flatten)]
@@ -110,7 +110,7 @@ pub(crate) struct CellFlags {
     pub(crate) cache: Vec<ByteCount>,
 
     #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
-        "Page sizes to compare, as a list; the database's default is always among them",
+        "Page sizes to compare, as a list, and the default",
         |defaults| sizes(defaults.page_sizes.iter().map(|size| size.bytes())),
     ))]
     pub(crate) page_sizes: Vec<PageSize>,

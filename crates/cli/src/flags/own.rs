@@ -9,7 +9,7 @@ use octavo_script::Definitions;
 /// Whose rows and statements. Nothing is given for the built-in workloads.
 #[derive(Debug, Args)]
 pub(crate) struct OwnFlags {
-    /// Your own database, a file of SQLite: a copy of it is measured at each page size
+    /// Your own SQLite file, of which a copy is measured
     ///
     /// It is opened for reading alone, and nothing of it changes. Your present page size is
     /// what others are compared with
@@ -17,9 +17,10 @@ pub(crate) struct OwnFlags {
         conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]
     copy_of: Option<PathBuf>,
 
-    /// Your own statements, a file in pgbench's language, with its weight if there are several
-    /// [default: a guess from the schema]
-    #[arg(long, value_name = "FILE[@WEIGHT]", requires = "copy_of", value_parser = script_file)]
+    /// Your own statements, in pgbench's language [default: a guess]
+    ///
+    /// A file, and behind an @ its weight if there are several. The guess is from the schema
+    #[arg(long, value_name = "FILE", requires = "copy_of", value_parser = script_file)]
     script: Vec<ScriptFile>,
 
     /// Print the script that is guessed from the schema, and measure nothing

@@ -317,6 +317,56 @@ fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
+fn clients_share_a_connection_and_its_last_row() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    let script = "INSERT INTO note VALUES (1, 'x');\nSELECT last_insert_rowid() AS id \\gset\n";
+    fs::write(home.path("mix.sql"), script).unwrap();
+    let arguments = ["--copy-of=app/my.db", "--script=mix.sql", "--clients=2"];
+    refused(
+        &home,
+        &arguments,
+        &["last_insert_rowid()", "put BEGIN and END"],
+    );
+    fs::write(home.path("mix.sql"), format!("BEGIN;\n{script}END;")).unwrap();
+    let output = home
+        .small()
+        .args(["--clients=2", "--memory=4MiB"])
+        .output()
+        .unwrap();
+    assert!(
+        !complaint(&output).contains("BEGIN"),
+        "{}",
+        complaint(&output)
+    );
+}
+
+#[test]
+fn a_link_leads_to_the_file_with_its_log() {
+    let home = Home::new();
+    let application = application(&home.path("app/my.db"), "wal");
+    application
+        .execute_batch(
+            "PRAGMA wal_autocheckpoint=0; CREATE TABLE late(x); INSERT INTO late VALUES (3)",
+        )
+        .unwrap();
+    std::os::unix::fs::symlink(home.path("app/my.db"), home.path("link.db")).unwrap();
+    fs::write(
+        home.path("mix.sql"),
+        "SELECT x FROM late \\gset\nUPDATE late SET x = :x",
+    )
+    .unwrap();
+    let small = home.small();
+    let others = small.get_args().skip(3);
+    let output = home
+        .advise(&["--copy-of=link.db"])
+        .args(others)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+}
+
+#[test]
 fn files_that_cannot_be_copied_are_told_in_one_line() {
     let home = Home::new();
     let application = application(&home.path("app/my.db"), "delete");
@@ -390,7 +440,7 @@ fn files_that_cannot_be_copied_are_told_in_one_line() {
     refused(
         &home,
         &[&of("taken.db"), "--script=mix.sql"],
-        &["app/taken.db was not closed", "taken.db-wal"],
+        &["app/taken.db is used by a program", "taken.db-wal"],
     );
     drop(logged);
 }
@@ -419,8 +469,13 @@ fn scripts_that_cannot_run_are_told_with_their_place() {
             &["mix.sql:1:1", "ATTACH is not supported"],
         ),
         (
-            "PRAGMA synchronous=OFF",
-            &["synchronous is a setting that Octavo makes"],
+            "EXPLAIN PRAGMA synchronous=OFF",
+            &["PRAGMA synchronous is not supported"],
+        ),
+        ("SAVEPOINT s; SELECT 1", &["SAVEPOINT is not supported"]),
+        (
+            "SELECT 1;\nSELECT ?",
+            &["mix.sql:2:1", "none of the script's variables"],
         ),
         ("UPDATE note SET text='' \\gset", &["no rows for \\gset"]),
         ("", &["this script does nothing"]),
@@ -484,13 +539,26 @@ fn a_statement_that_fails_later_is_told_with_its_script() {
             "\\gset wants one row, and there were 0",
         ),
         (
-            "INSERT INTO customer(id, name) VALUES (1, 'x')",
-            "UNIQUE constraint failed",
+            "SELECT 1;\nINSERT INTO customer(id, name) VALUES (1, 'mettwurst')",
+            "mix.sql, line 2: run a statement",
+        ),
+        (
+            "SELECT json_extract('{}', name) FROM customer WHERE id = 1",
+            "mix.sql, line 1: run a statement",
+        ),
+        (
+            "SELECT x'ff' AS x \\gset",
+            "is a BLOB or no UTF-8 text: take hex() of it",
         ),
     ] {
         fs::write(home.path("mix.sql"), script).unwrap();
-        let output = home.small().args(["-D", "zero=0"]).output().unwrap();
+        let definitions = ["-D", "zero=0", "-D", "what=mettwurst"];
+        let output = home.small().args(definitions).output().unwrap();
         assert!(!output.status.success(), "{script}");
+        let store = fs::read(home.path("work/octavo.db")).unwrap();
+        assert!(!contains(&output.stderr, PRIVATE), "{}", complaint(&output));
+        assert!(!contains(&store, PRIVATE), "{script}");
+        assert!(!home.path("work/data").exists(), "no copy stays");
         let said = complaint(&output);
         assert!(said.contains(words), "{words} in: {said}");
         let _none = fs::remove_dir_all(home.path("work"));

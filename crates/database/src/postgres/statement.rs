@@ -250,6 +250,7 @@ mod tests {
             parameters: &[ColumnKind::Integer],
             result: &[ColumnKind::Integer],
             changed_parameters: 0,
+            is_private: false,
             tables: &[],
         };
         let description = Description {

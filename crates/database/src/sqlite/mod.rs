@@ -25,8 +25,8 @@ use octavo_script::Script;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
-    own::Prepared,
     schema::{ColumnKind, Table},
+    user::Prepared,
 };
 
 use crate::{

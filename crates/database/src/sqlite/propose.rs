@@ -54,6 +54,8 @@ struct Table {
     name: String,
     /// The column that numbers its rows, in SQL.
     key: String,
+    /// The primary key's columns where it is another one.
+    own_key: Vec<String>,
     first: i64,
     last: i64,
     /// The first columns of its indexes.
@@ -69,32 +71,43 @@ impl Table {
     fn statements(&self, operation: Operation) -> Option<String> {
         let Self { name, key, .. } = self;
         let draw = format!("\\set key random({}, {})\n", self.first, self.last);
+        let row = format!("{key} >= :key ORDER BY {key} LIMIT 1");
         let sql = match operation {
+            Operation::ReadKey if self.own_key.is_empty() => {
+                format!("SELECT * FROM {name} WHERE {row};\n")
+            }
             Operation::ReadKey => {
-                format!("SELECT * FROM {name} WHERE {key} >= :key ORDER BY {key} LIMIT 1;\n")
+                let columns = self.own_key.join(", ");
+                format!(
+                    "SELECT * FROM {name} WHERE ({columns}) =\n  (SELECT {columns} FROM {name} WHERE {row});\n"
+                )
             }
             Operation::ReadIndex => {
                 let column = self.indexed.first()?;
                 format!(
-                    "SELECT {column} AS found FROM {name} WHERE {key} >= :key ORDER BY {key} LIMIT 1 \
-                     \\aset\nSELECT * FROM {name} WHERE {column} = :found LIMIT {ROWS};\n"
+                    "SELECT * FROM {name} WHERE {column} =\n  (SELECT {column} FROM {name} WHERE {row}) \
+                     LIMIT {ROWS};\n"
                 )
             }
             Operation::ReadRange => {
                 format!("SELECT * FROM {name} WHERE {key} >= :key ORDER BY {key} LIMIT {ROWS};\n")
             }
+            // SQLite writes nothing where a row stays as it is.
             Operation::Update => {
-                let column = self.plain.as_ref()?;
+                let c = self.plain.as_ref()?;
                 format!(
-                    "UPDATE {name} SET {column} = {column} WHERE {key} =\n  (SELECT {key} FROM {name} \
-                     WHERE {key} >= :key ORDER BY {key} LIMIT 1);\n"
+                    "\\set step random(1, 25)\n\
+                     UPDATE {name} SET {c} = CASE typeof({c})\n    \
+                     WHEN 'text' THEN char(96 + :step) || substr({c}, 2)\n    \
+                     WHEN 'blob' THEN CAST(char(96 + :step) || substr({c}, 2) AS BLOB)\n    \
+                     WHEN 'null' THEN NULL ELSE {c} + 13 - :step END\n  \
+                     WHERE {key} = (SELECT {key} FROM {name} WHERE {row});\n"
                 )
             }
             Operation::Insert => {
                 let columns = self.inserted.as_ref()?.join(", ");
                 format!(
-                    "INSERT INTO {name}({columns})\n  SELECT {columns} FROM {name} WHERE {key} >= :key \
-                     ORDER BY {key} LIMIT 1;\n"
+                    "INSERT INTO {name}({columns})\n  SELECT {columns} FROM {name} WHERE {row};\n"
                 )
             }
         };
@@ -225,36 +238,59 @@ fn table(connection: &Connection, name: &str) -> rusqlite::Result<Option<Table>>
     let (Some(first), Some(last)) = ends else {
         return Ok(None);
     };
+    // What `random` cannot draw, and names that would not stay whole in a script's lines.
+    let names = columns.iter().map(|(own, _)| own.as_str()).chain([name]);
+    if last
+        .checked_sub(first)
+        .is_none_or(|range| range == i64::MAX)
+        || names.into_iter().any(|own| own.contains(char::is_control))
+    {
+        return Ok(None);
+    }
     let mut statement = connection.prepare(
-        "SELECT i.\"unique\", x.seqno, x.name FROM pragma_index_list(?1) AS i, \
+        "SELECT i.\"unique\", x.seqno, x.name, i.origin = 'pk' FROM pragma_index_list(?1) AS i, \
          pragma_index_xinfo(i.name) AS x WHERE x.key = 1 AND i.partial = 0",
     )?;
-    let indexed: Vec<(bool, u32, Option<String>)> = statement
-        .query_map([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+    let indexed: Vec<(bool, u32, Option<String>, bool)> = statement
+        .query_map([name], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?
         .collect::<rusqlite::Result<_>>()?;
     let has_unique = indexed.iter().any(|(is_unique, ..)| *is_unique);
     let is_indexed = |column: &str| {
-        indexed
-            .iter()
-            .any(|(.., own)| own.as_deref() == Some(column))
+        let mut names = indexed.iter().map(|(_, _, own, _)| own.as_deref());
+        names.any(|own| own == Some(column))
     };
+    let own_key = indexed.iter().filter(|(.., is_key)| *is_key);
+    let own_key = own_key.filter_map(|(_, _, own, _)| own.as_deref().map(quoted));
+    // What checks and triggers make of other values is not known.
+    let is_free: bool = connection.query_row(
+        "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = ?1 AND \
+         (type = 'trigger' OR type = 'table' AND (sql LIKE '%check%' OR sql LIKE '%strict%')))",
+        [name],
+        |row| row.get(0),
+    )?;
     let others = columns.iter().filter(|(_, is_number)| !is_number);
     let others: Vec<&String> = others.map(|(own, _)| own).collect();
     let plain = others
         .iter()
         .find(|own| !is_indexed(own))
         .map(|own| quoted(own));
-    let firsts = indexed.iter().filter(|(_, position, _)| *position == 0);
+    // The primary key's own is read by its key.
+    let firsts = indexed
+        .iter()
+        .filter(|(_, position, _, is_key)| *position == 0 && !is_key);
     Ok(Some(Table {
         name: table,
         key,
         first,
         last,
+        own_key: own_key.collect(),
         indexed: firsts
-            .filter_map(|(.., own)| own.as_deref().map(quoted))
+            .filter_map(|(_, _, own, _)| own.as_deref().map(quoted))
             .collect(),
-        plain,
-        inserted: (!has_unique && !others.is_empty())
+        plain: plain.filter(|_| is_free),
+        inserted: (!has_unique && is_free && !others.is_empty())
             .then(|| others.into_iter().map(|own| quoted(own)).collect()),
     }))
 }
@@ -294,14 +330,20 @@ mod tests {
              CREATE TABLE packed(a PRIMARY KEY, b) WITHOUT ROWID;
              INSERT INTO packed VALUES (1, 2);
              CREATE TABLE none(a);
+             CREATE TABLE checked(a CHECK (a > 0), b);
+             INSERT INTO checked VALUES (1, 2);
+             CREATE TABLE far(id INTEGER PRIMARY KEY);
+             INSERT INTO far VALUES (-9223372036854775807), (9223372036854775807);
+             CREATE TABLE \"two\nlines\"(a); INSERT INTO \"two\nlines\" VALUES (1);
              CREATE VIRTUAL TABLE texts USING fts5(body);",
         )
         .unwrap();
         for part in [
             "\\set key random(-5, 400)",
             "INSERT INTO \"a \"\"b\"(\"x y\", \"z\")",
-            "WHERE \"x y\" = :found",
-            "UPDATE \"keyed\" SET \"value\" = \"value\" WHERE rowid =",
+            "WHERE \"x y\" =\n",
+            "WHERE (\"name\") =\n",
+            "UPDATE \"keyed\" SET \"value\" = CASE typeof(\"value\")",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -311,6 +353,9 @@ mod tests {
             "\"none\"",
             "INTO \"keyed\"",
             "\"g\"",
+            "UPDATE \"checked\"",
+            "\"far\"",
+            "lines",
         ] {
             assert!(!text.contains(part), "{part} in {text}");
         }

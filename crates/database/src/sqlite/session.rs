@@ -113,7 +113,10 @@ impl Session {
     ) -> Result<Self> {
         let prepared = statements
             .iter()
-            .map(|statement| Prepared::new(&connection, statement.sql))
+            .map(|statement| {
+                let prepared = Prepared::new(&connection, statement.sql)?;
+                Ok(prepared.privately(statement.is_private))
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self {
             prepared,

@@ -19,7 +19,7 @@ use std::{
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::own::CopyOf;
+use octavo_workload::user::CopyOf;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags,
     backup::{Backup, StepResult},
@@ -144,7 +144,10 @@ impl State {
 
 /// A source that is open for reading.
 pub(super) struct Source {
+    /// As the user names it.
     path: PathBuf,
+    /// Where it really is.
+    file: PathBuf,
     header: Header,
     state: State,
     /// Whether SQLite was told that nobody changes the file, so that we have to look.
@@ -153,17 +156,28 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(super) fn open(given: &Path) -> Result<Self> {
+        // SQLite finds a log beside the file that a link leads to, and so do we.
+        let file = fs::canonicalize(given).map_err(files::named("open", given))?;
+        Self::open_file(&file, given).map_err(|error| match error {
+            DatabaseError::Source { reason, .. } => refuse(given, reason),
+            other => other,
+        })
+    }
+
+    fn open_file(path: &Path, given: &Path) -> Result<Self> {
         let state = State::of(path)?;
         if state.length == 0 {
             return Err(refuse(path, "is empty"));
         }
         let header = Header::read(path)?;
-        let is_unlocked = header.has_log() && state.log.is_none();
-        if header.has_log() && state.log.is_some() && !beside(path, "-shm").exists() {
+        let has_index = beside(path, "-shm").exists();
+        let is_unlocked = header.has_log() && state.log.is_none() && !has_index;
+        if header.has_log() && state.log.is_some() && !has_index {
             let reason = format!(
-                "was not closed: its last changes are in {} alone; open it once with the program that \
-                 uses it, or with sqlite3",
+                "is used by a program that locks it for itself, or was not closed and has its last \
+                 changes in {} alone: end that program, or open the file once with it or with \
+                 sqlite3",
                 beside(path, "-wal").display()
             );
             return Err(refuse(path, reason));
@@ -193,7 +207,8 @@ impl Source {
         };
         let connection = open().map_err(|failure| refusal(path, &failure))?;
         Ok(Self {
-            path: path.to_owned(),
+            path: given.to_owned(),
+            file: path.to_owned(),
             header,
             state,
             is_unlocked,
@@ -243,52 +258,37 @@ impl Source {
         })
     }
 
-    /// Refuses tables and indexes that need modules, functions or collations of a program.
+    /// Refuses a schema that needs modules, functions or collations of a program, by making it
+    /// in memory: VACUUM would need them too.
     fn check_schema(&self) -> Result<()> {
         let refused = |failure: rusqlite::Error| refusal(&self.path, &failure);
-        let query = "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'index', 'view')";
+        // What a virtual table keeps its rows in comes with it.
+        let query = "SELECT s.type, s.name, s.sql FROM sqlite_schema AS s
+             LEFT JOIN pragma_table_list AS t ON t.schema = 'main' AND t.name = s.name
+             WHERE s.sql LIKE 'CREATE %' AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+             AND coalesce(t.type, '') <> 'shadow' AND s.type IN ('table', 'index')
+             ORDER BY s.type = 'index', s.rowid";
         let mut statement = self.connection.prepare(query).map_err(refused)?;
-        let found: Vec<(String, String)> = statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        let found: Vec<(String, String, String)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .and_then(Iterator::collect)
             .map_err(refused)?;
-        if !found.iter().any(|(kind, _)| kind == "table") {
+        if !found.iter().any(|(kind, ..)| kind == "table") {
             return Err(refuse(&self.path, "has no table"));
         }
-        for (kind, name) in found {
-            let result = match kind.as_str() {
-                // Views are not copied by their rows: whether they work is for a script to find.
-                "view" => Ok(()),
-                "table" => self
-                    .connection
-                    .prepare(&format!("SELECT * FROM {} LIMIT 0", quoted(&name)))
-                    .map(drop),
-                _ => self.check_collations(&name),
-            };
-            if let Err(failure) = result {
+        let empty = Connection::open_in_memory().map_err(refused)?;
+        for (kind, name, sql) in found {
+            let made = empty
+                .prepare(&sql)
+                .and_then(|mut create| create.raw_execute());
+            if let Err(failure) = made {
                 let reason = format!(
-                    "has the {kind} {name}, which Octavo's SQLite cannot read ({}): what a program adds \
-                     to SQLite is not here",
+                    "has the {kind} {name}, which Octavo's SQLite cannot make ({}): what a program \
+                     adds to SQLite is not here",
                     message(&failure)
                 );
                 return Err(refuse(&self.path, reason));
             }
-        }
-        Ok(())
-    }
-
-    fn check_collations(&self, index: &str) -> rusqlite::Result<()> {
-        let sql = format!(
-            "SELECT DISTINCT coll FROM pragma_index_xinfo({})",
-            text(index)
-        );
-        let mut statement = self.connection.prepare(&sql)?;
-        let collations: Vec<Option<String>> = statement
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        for collation in collations.into_iter().flatten() {
-            let sql = format!("SELECT 'a' = 'b' COLLATE {}", quoted(&collation));
-            self.connection.prepare(&sql)?;
         }
         Ok(())
     }
@@ -298,13 +298,14 @@ impl Source {
     pub(super) fn close(self) -> Result<()> {
         let Self {
             path,
+            file,
             state,
             is_unlocked,
             connection,
             ..
         } = self;
         drop(connection);
-        if is_unlocked && State::of(&path)? != state {
+        if is_unlocked && State::of(&file)? != state {
             return Err(refuse(&path, "was changed while it was read: try again"));
         }
         Ok(())
@@ -358,8 +359,9 @@ pub(super) fn load(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let source = Source::open(&copy.source)?;
-    if source.state.fingerprint(&source.path, &source.header) != copy.state {
-        let reason = "was changed since it was looked at: run the same command again";
+    // A program that goes on writing meanwhile gives a later state, which is as good.
+    if source.header.page_size(&source.path)? != copy.page_size {
+        let reason = "has another page size than when it was looked at: run the same command again";
         return Err(refuse(&source.path, reason));
     }
     source.copy(target, progress)?;
@@ -389,11 +391,6 @@ fn forget_log(database: &Path) -> Result<()> {
 /// A name in SQL.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A text in SQL.
-fn text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// What SQLite says, without what it was asked.

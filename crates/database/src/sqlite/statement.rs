@@ -20,11 +20,13 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, ffi};
 
-use super::failure::{last_failure, start_of};
+use super::failure::{last_failure, sort, start_of};
 
 /// A statement of one connection; it must be dropped before that.
 pub(crate) struct Prepared {
     raw: NonNull<ffi::sqlite3_stmt>,
+    /// Whether neither its text nor what SQLite says of it may be told: that may hold values.
+    is_private: bool,
 }
 
 impl Prepared {
@@ -46,10 +48,20 @@ impl Prepared {
             )
         };
         match NonNull::new(raw) {
-            Some(raw) if code == ffi::SQLITE_OK => Ok(Self { raw }),
+            Some(raw) if code == ffi::SQLITE_OK => Ok(Self {
+                raw,
+                is_private: false,
+            }),
             // SAFETY: as above.
             _ => Err(unsafe { last_failure(connection.handle(), code, context) }),
         }
+    }
+
+    /// The same with failures that tell nothing of its text or of rows.
+    pub(crate) fn privately(self, is_private: bool) -> Self {
+        let mut this = self;
+        this.is_private = is_private;
+        this
     }
 
     /// Runs the statement with `parameters` for `?1` and on, and calls `visit`
@@ -87,6 +99,10 @@ impl Prepared {
         };
         let result = match (code, row.unfit.get()) {
             (ffi::SQLITE_DONE, None) => Ok(rows),
+            (ffi::SQLITE_DONE, Some(column)) if self.is_private => Err(ConnectionError::other(
+                format!("keep column {} in a variable", column + 1),
+                "it is a BLOB or no UTF-8 text: take hex() of it",
+            )),
             (ffi::SQLITE_DONE, Some(column)) => Err(ConnectionError::other(
                 format!(
                     "read column {column} of {}: it does not hold what the workload declared",
@@ -108,6 +124,10 @@ impl Prepared {
     }
 
     fn failure(&self, code: c_int) -> ConnectionError {
+        if self.is_private {
+            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            return sort(failure, || "run a statement".into());
+        }
         // SAFETY: the statement's connection is open, and used by its owner
         // alone.
         unsafe {
@@ -189,8 +209,6 @@ impl Row for SqliteRow<'_> {
                 (ffi::SQLITE_FLOAT, ColumnKind::Any) => {
                     return Value::Real(Real::new(ffi::sqlite3_value_double(value)));
                 }
-                // Bytes are no value that a script can have.
-                (ffi::SQLITE_BLOB, ColumnKind::Any) => return Value::Null,
                 (
                     ffi::SQLITE_TEXT,
                     ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use octavo_script::{Part, Script, StatementText, SyntaxError};
-use octavo_workload::own::{OwnStatement, OwnStatements, Prepared};
+use octavo_workload::user::{OwnStatement, OwnStatements, Prepared};
 
 use super::source::{Source, message, refusal};
 use crate::own::OwnError;
@@ -12,22 +12,34 @@ use crate::own::OwnError;
 /// (<https://www.sqlite.org/pragma.html#pragma_quick_check>).
 const CHECK: &str = "PRAGMA quick_check(10)";
 
-/// Statements that would change what is measured, or reach other files.
-const REFUSED: [&str; 3] = ["ATTACH", "DETACH", "VACUUM"];
+/// Statements that would change what is measured, or reach other files. Savepoints outside of a
+/// transaction would be one that never ends.
+const REFUSED: [&str; 5] = ["ATTACH", "DETACH", "RELEASE", "SAVEPOINT", "VACUUM"];
 
-/// Settings that Octavo makes itself, so that all page sizes have the same.
-const OWN_PRAGMAS: [&str; 10] = [
-    "auto_vacuum",
-    "cache_size",
-    "journal_mode",
-    "locking_mode",
-    "mmap_size",
-    "page_size",
-    "synchronous",
-    "temp_store",
-    "wal_autocheckpoint",
-    "wal_checkpoint",
+/// Settings and questions that change nothing of what is measured. SQLite carries out many others
+/// when a statement is prepared, some for the whole process.
+const ALLOWED_PRAGMAS: [&str; 17] = [
+    "application_id",
+    "case_sensitive_like",
+    "count_changes",
+    "data_version",
+    "defer_foreign_keys",
+    "foreign_key_check",
+    "foreign_key_list",
+    "foreign_keys",
+    "freelist_count",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "recursive_triggers",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+    "user_version",
 ];
+
+/// Functions that answer of the statement before on the same connection.
+const OF_CONNECTION: [&str; 3] = ["last_insert_rowid", "changes", "total_changes"];
 
 pub(super) fn prepare(path: &Path, scripts: &[Script]) -> Result<Prepared, OwnError> {
     let source = Source::open(path)?;
@@ -79,6 +91,10 @@ fn on_source(
             ));
         }
     };
+    if prepared.parameter_count() != statement.parameters {
+        let message = "a parameter is none of the script's variables: write :name, and set it";
+        return Err(refused(script.error(statement.offset, message)));
+    }
     let names: Vec<String> = match statement.wants_columns {
         true => prepared.column_names().map(str::to_owned).collect(),
         false => Vec::new(),
@@ -91,51 +107,59 @@ fn on_source(
         parameters: statement.parameters,
         columns: names.len(),
         reads: prepared.readonly(),
+        needs_one_client: statement.is_alone && OF_CONNECTION.iter().any(|name| asks(&sql, name)),
         sql: sql.clone(),
     };
     Ok((own, names))
 }
 
-/// A statement's SQL: parameters are `?1` and on, and a quoted text with variables in it is
-/// joined.
+/// A statement's SQL: parameters are `?1` and on.
 pub(super) fn sql(parts: &[Part]) -> String {
-    let mut sql = String::new();
-    for part in parts {
-        match part {
-            Part::Text(text) => sql.push_str(text),
-            Part::Parameter(position) => sql.push_str(&format!("?{}", position + 1)),
-            Part::Joined(parts) => {
-                let parts: Vec<String> = parts
-                    .iter()
-                    .map(|part| self::sql(std::slice::from_ref(part)))
-                    .collect();
-                sql.push_str(&format!("({})", parts.join(" || ")));
-            }
-        }
-    }
-    sql
+    let part = |part: &Part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Parameter(position) => format!("?{}", position + 1),
+    };
+    parts.iter().map(part).collect()
+}
+
+/// Whether a statement calls a function, as far as its words say.
+fn asks(sql: &str, function: &str) -> bool {
+    let words = words(sql);
+    words.iter().any(|word| word.eq_ignore_ascii_case(function))
 }
 
 /// Why a statement is not run, if it is not.
 fn forbidden(sql: &str) -> Option<String> {
-    let mut words = sql
-        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
-        .filter(|word| !word.is_empty());
-    let first = words.next()?.to_ascii_uppercase();
-    if REFUSED.contains(&first.as_str()) {
+    let words = words(sql);
+    let mut words = words.iter().map(String::as_str);
+    let mut first = words.next()?;
+    // SQLite carries out a PRAGMA that it is to explain.
+    while matches!(first, "EXPLAIN" | "QUERY" | "PLAN") {
+        first = words.next()?;
+    }
+    if REFUSED.contains(&first) {
         return Some(format!("{first} is not supported in a script"));
     }
     if first != "PRAGMA" {
         return None;
     }
     // A schema's name may stand before the setting's.
-    let named = words.take(2).map(str::to_ascii_lowercase);
-    let own = named
-        .into_iter()
-        .find(|word| OWN_PRAGMAS.contains(&word.as_str()))?;
-    Some(format!(
-        "{own} is a setting that Octavo makes: leave it out"
-    ))
+    let name = words
+        .find(|word| !matches!(*word, "MAIN" | "TEMP"))?
+        .to_ascii_lowercase();
+    (!ALLOWED_PRAGMAS.contains(&name.as_str()))
+        .then(|| format!("PRAGMA {name} is not supported in a script: Octavo makes the settings"))
+}
+
+/// The words of a statement in upper case, without what is in comments. Quotes are left out of a
+/// name.
+fn words(sql: &str) -> Vec<String> {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let words = sql.split(|character: char| !is_word(character));
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+        .collect()
 }
 
 /// Where in the script SQLite stopped: what it stopped at, or what it names ("no such table:
@@ -175,15 +199,19 @@ mod tests {
         for sql in [
             "attach 'x' as y",
             "VACUUM INTO 'x'",
+            "savepoint x",
             "PRAGMA main.journal_mode = wal",
-            "pragma Synchronous(off)",
+            "pragma \"Synchronous\"(off)",
+            "EXPLAIN QUERY PLAN pragma cache_size=1",
+            "PRAGMA hard_heap_limit=1",
         ] {
             assert!(forbidden(sql).is_some(), "{sql}");
         }
         for sql in [
             "PRAGMA foreign_keys=ON",
             "SELECT 'VACUUM'",
-            "PRAGMA user_version",
+            "EXPLAIN SELECT 1",
+            "PRAGMA main.user_version",
         ] {
             assert_eq!(forbidden(sql), None, "{sql}");
         }

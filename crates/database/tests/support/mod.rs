@@ -96,6 +96,7 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[ColumnKind::Integer],
         result: &[MONEY, TEXT],
         changed_parameters: 0,
+        is_private: false,
         tables: &[],
     },
     Statement {
@@ -103,6 +104,7 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[MONEY, ColumnKind::Integer],
         result: &[],
         changed_parameters: 1,
+        is_private: false,
         tables: &[],
     },
     Statement {
@@ -110,6 +112,7 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[TEXT, ColumnKind::Integer],
         result: &[],
         changed_parameters: 1,
+        is_private: false,
         tables: &[],
     },
     Statement {
@@ -122,6 +125,7 @@ static STATEMENTS: [Statement; 7] = [
         ],
         result: &[],
         changed_parameters: 4,
+        is_private: false,
         tables: &[],
     },
     Statement {
@@ -129,6 +133,7 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[ColumnKind::Integer],
         result: &[],
         changed_parameters: 0,
+        is_private: false,
         tables: &[],
     },
     Statement {
@@ -136,6 +141,7 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[],
         result: &[ColumnKind::Integer, MONEY, ColumnKind::Integer],
         changed_parameters: 0,
+        is_private: false,
         tables: &[],
     },
     Statement {
@@ -143,6 +149,7 @@ static STATEMENTS: [Statement; 7] = [
         parameters: &[],
         result: &[ColumnKind::Integer, MONEY],
         changed_parameters: 0,
+        is_private: false,
         tables: &[],
     },
 ];

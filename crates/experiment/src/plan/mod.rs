@@ -11,7 +11,7 @@ use std::sync::Arc;
 use octavo_database::Isolation;
 use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec, own::Own};
+use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec, user::Own};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 

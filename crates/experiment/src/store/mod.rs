@@ -21,7 +21,7 @@ use std::{
 use jiff::Timestamp;
 use octavo_storage::text;
 use octavo_units::ByteCount;
-use octavo_workload::own::OwnScript;
+use octavo_workload::user::OwnScript;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, Transaction,
     params, types::Type,

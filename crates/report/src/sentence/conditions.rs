@@ -7,7 +7,7 @@ use octavo_experiment::{
     plan::{Design, Factor, Level, Storage},
     record::Source,
 };
-use octavo_workload::{DataSpec, own::Own};
+use octavo_workload::{DataSpec, user::Own};
 
 use super::caveat::page_cache_did;
 use crate::{

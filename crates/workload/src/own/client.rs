@@ -7,11 +7,11 @@ use octavo_script::{
 };
 use octavo_units::Seed;
 
-use super::{OwnProgram, Prepared};
 use crate::{
     Audit, AuditLine, Client, Connection, ConnectionError, Mix, Outcome, Result, TransactionKind,
     connection::{Access, Real, StatementId, Value},
     random::Draws,
+    user::{OwnProgram, Prepared},
 };
 
 /// One client.
@@ -90,7 +90,16 @@ impl Client for OwnClient {
             Err(error) => {
                 connection.rollback()?;
                 Err(match error {
-                    RunError::Host(error) => error,
+                    // Conflicts and the like are acted on.
+                    RunError::Host {
+                        script,
+                        line,
+                        error: ConnectionError::Other { context, source },
+                    } => ConnectionError::Other {
+                        context: format!("{script}, line {line}: {context}"),
+                        source,
+                    },
+                    RunError::Host { error, .. } => error,
                     other => ConnectionError::other("run a script", other),
                 })
             }

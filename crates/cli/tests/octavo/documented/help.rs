@@ -57,6 +57,11 @@ impl Help {
         let lines = lines.map(str::trim_start);
         let lines = lines.map(|line| line.strip_prefix("-h, ").unwrap_or(line));
         let lines = lines.map(|line| line.strip_prefix("-V, ").unwrap_or(line));
+        // A short one may stand before.
+        let lines = lines.map(|line| match line.split_once(", --") {
+            Some((short, _)) if short.len() == 2 => &line[4..],
+            _ => line,
+        });
         let options = lines.filter(|line| line.starts_with("--"));
         options
             .filter_map(|line| line.split([' ', ',', '=']).next())

@@ -40,6 +40,7 @@ const fn statement(
         parameters,
         result,
         changed_parameters: 0,
+        is_private: false,
         tables: &[],
     }
 }

@@ -75,7 +75,7 @@ const SCRIPT_MAX: ByteCount = ByteCount::mib(1);
 
 /// A plan with the page sizes and clients that the database's description gives, the user's
 /// present page size as the reference, and two memories: the cache that connections to the
-/// file have, and what holds an eighth of it. `options` are the database's, as given.
+/// file have, and what holds a ninth of it. `options` are the database's, as given.
 ///
 /// # Errors
 /// When a script or the user's database cannot be used; nothing was changed then.
@@ -122,7 +122,9 @@ pub fn plan(
     page_sizes.push(present);
     page_sizes.sort_unstable();
     page_sizes.dedup();
-    let share = ByteCount::new((users.copy.size.get() / DATA_OVER_MEMORY) >> 20 << 20);
+    // Copies have fewer pages than a file that grew, and are to be 8 times as large too.
+    let share = users.copy.size.get() / (DATA_OVER_MEMORY + 1);
+    let share = ByteCount::new(share >> 20 << 20);
     let mut memories = vec![found.cache.max(MEMORY_MIN)];
     // Twice the cache or less would tell nothing else.
     if share > memories[0].saturating_mul(2) {

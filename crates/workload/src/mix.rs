@@ -50,6 +50,11 @@ impl Mix {
         mix
     }
 
+    /// The mix with these weights, which may come from anywhere; `None` where they sum badly.
+    pub(crate) fn of_weights(weights: Vec<u32>) -> Option<Self> {
+        Some(Self { weights }).filter(Self::is_possible)
+    }
+
     /// Reads `name=weight,name=weight`; kinds that are not named have weight
     /// 0. Names are those of `kinds` in any case.
     ///

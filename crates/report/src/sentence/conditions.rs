@@ -163,8 +163,12 @@ fn copied(own: &Own) -> String {
 
 /// Scripts with the shares in which they are drawn.
 fn scripts(own: &Own) -> String {
-    let sum: u32 = own.scripts.iter().map(|script| script.weight).sum();
-    let share = |weight: u32| percent(f64::from(weight) / f64::from(sum));
+    let sum: f64 = own
+        .scripts
+        .iter()
+        .map(|script| f64::from(script.weight))
+        .sum();
+    let share = |weight: u32| percent(f64::from(weight) / sum);
     let shares = own.scripts.iter().map(|script| match own.scripts.len() {
         1 => script.name.clone(),
         _ => format!("{} {}", script.name, share(script.weight)),

@@ -45,18 +45,16 @@ pub static FAMILY: Family = Family {
         data: &[],
         are_alone: false,
     },
-    make: |spec| match &spec.own {
-        Some(own) => Ok(Box::new(OwnWorkload {
+    make: |spec| {
+        let own = spec.own.as_ref().ok_or(WorkloadError::Nothing)?;
+        // They may be those of a store that somebody changed.
+        let weights = own.scripts.iter().map(|script| script.weight);
+        let mix = Mix::of_weights(weights.collect()).ok_or(WorkloadError::Nothing)?;
+        Ok(Box::new(OwnWorkload {
             data: spec.data,
-            mix: Mix::new(
-                &own.scripts
-                    .iter()
-                    .map(|script| script.weight)
-                    .collect::<Vec<_>>(),
-            ),
+            mix,
             own: Arc::clone(own),
-        })),
-        None => Err(WorkloadError::Nothing),
+        }))
     },
 };
 
@@ -210,5 +208,49 @@ impl Population for NoRows {
         _batch: &mut RowBatch,
         _consume: &mut dyn FnMut(&mut RowBatch) -> bool,
     ) {
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_units::{ByteCount, PageSize};
+
+    use super::*;
+    use crate::{WorkloadSpec, user::OwnScript};
+
+    #[test]
+    fn weights_of_a_changed_store_are_refused() {
+        let build = |weights: &[u32]| {
+            let script = |weight: &u32| OwnScript {
+                name: "mix.sql".into(),
+                weight: *weight,
+                fingerprint: 0,
+            };
+            let own = Own {
+                copy: CopyOf {
+                    name: "my.db".into(),
+                    size: ByteCount::mib(1),
+                    page_size: PageSize::kib(4),
+                    state: 0,
+                    source: "my.db".into(),
+                },
+                scripts: weights.iter().map(script).collect(),
+                is_guess: false,
+                prepared: None,
+            };
+            WorkloadSpec {
+                own: Some(Arc::new(own.clone())),
+                ..WorkloadSpec::new(name(), data(&own), Seed::new(1))
+            }
+            .build()
+            .map(drop)
+        };
+        assert!(build(&[3, 1]).is_ok());
+        for weights in [&[][..], &[0], &[u32::MAX, 2]] {
+            assert!(
+                matches!(build(weights), Err(WorkloadError::Nothing)),
+                "{weights:?}"
+            );
+        }
     }
 }

@@ -227,7 +227,9 @@ fn workload(
         ));
     };
     let name = given.value.as_str();
-    let workload = known.workloads.find(name).map_err(|_| {
+    // Not the user's own, which is no name.
+    let mut all = known.workloads.names();
+    let workload = all.find(|known| known.name() == name).ok_or_else(|| {
         let reason = format!("workload '{name}' is not known: {}", instead(name, &names));
         SpanError::new(&given.span, reason)
     })?;

@@ -93,6 +93,16 @@ fn refused_text(text: &str, line: usize, place: &str, words: &[&str]) {
 }
 
 #[test]
+fn the_users_own_workload_is_no_name() {
+    let text = "format = 1\n[workload]\nname = \"own\"\n[cells]\nmemory = \"8MiB\"\n";
+    let error = PlanFile::parse("plan.toml", text, &Registries::standard()).unwrap_err();
+    assert!(
+        error.to_string().contains("workload 'own' is not known"),
+        "{error}"
+    );
+}
+
+#[test]
 fn every_key_is_read() {
     let file = parse(SOUND).unwrap();
     let plan = &file.plan;

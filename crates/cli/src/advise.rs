@@ -138,14 +138,13 @@ fn plan_of_own(
     }
     let spec = flags.system.spec(database)?;
     let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
-    let present = plan.databases[0].default_page_size;
     choose_cells(&mut plan, flags, storage)?;
     if flags.memory.is_empty() && flags.cache.is_empty() {
         // Each connection has a cache of its own.
         let clients = u64::from(plan.clients[0]);
         plan.memories[0] = plan.memories[0].saturating_mul(clients);
     }
-    sort_cells(&mut plan, present);
+    sort_cells(&mut plan);
     let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
     ensure!(
         plan.clients[0] == 1 || !prepared.is_some_and(|own| own.needs_one_client()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_units::{ByteCount, Seed};
 use octavo_workload::{DataSpec, WorkloadError, WorkloadName, WorkloadSpec, ycsb::Distribution};
 
 use crate::{
@@ -81,8 +81,7 @@ pub fn complete(
     wanted: DataSize,
     given: &[(&str, u64)],
 ) -> Result<(), CampaignError> {
-    let default = plan.databases[0].default_page_size;
-    sort_cells(plan, default);
+    sort_cells(plan);
     let scale = plan.workload.family().data.scale().name;
     let has_scale = given.iter().any(|(name, _)| *name == scale);
     plan.data = vec![match (has_scale, wanted) {
@@ -102,9 +101,13 @@ pub fn complete(
     Ok(())
 }
 
-/// Adds the page size that others are compared with, and sorts page sizes and memories.
-pub fn sort_cells(plan: &mut Plan, reference: PageSize) {
-    plan.page_sizes.push(reference);
+/// Adds the page size that others are compared with, the first database's default, and sorts
+/// page sizes and memories.
+///
+/// # Panics
+/// When the plan has no database.
+pub fn sort_cells(plan: &mut Plan) {
+    plan.page_sizes.push(plan.databases[0].default_page_size);
     plan.page_sizes.sort_unstable();
     plan.page_sizes.dedup();
     plan.memories.sort_unstable();
@@ -167,6 +170,8 @@ fn rows(workload: WorkloadName, given: &[(&str, u64)]) -> Result<DataSpec, Workl
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::PageSize;
+
     use super::*;
 
     fn plan_of(workload: &str) -> Plan {

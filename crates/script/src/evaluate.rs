@@ -211,7 +211,7 @@ fn compare(function: Function, first: Value, second: Value) -> Result<Value> {
 
 fn whole(function: Function, first: i64, second: i64) -> Result<i64> {
     // A processor shifts by the count's lowest six bits, and so does pgbench on it.
-    let count = second as u32;
+    let count = (second & 63) as u32;
     Ok(match function {
         Function::Modulo if second == 0 => return Err("division by zero".into()),
         Function::Modulo => first.wrapping_rem(second),

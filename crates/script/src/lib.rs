@@ -28,7 +28,7 @@ pub use program::{Host, Program, Script, State, StatementText};
 pub use random::Random;
 pub use sql::Part;
 pub use value::{Parameter, Value};
-pub use variables::Definitions;
+pub use variables::{Definitions, is_name};
 
 /// The most parameters of a statement: as pgbench has it (`MAX_ARGS`).
 pub const PARAMETERS_MAX: usize = 256;

@@ -218,7 +218,7 @@ pub(crate) fn kind(text: &str) -> Kind {
         ["COMMIT" | "END", ..] => Kind::End(Control::Commit),
         ["ROLLBACK" | "ABORT", ..] => Kind::End(Control::Rollback),
         [
-            "SAVEPOINT" | "RELEASE" | "VALUES" | "TABLE" | "SHOW" | "EXPLAIN" | "PRAGMA" | "SET",
+            "SAVEPOINT" | "RELEASE" | "VALUES" | "TABLE" | "SHOW" | "EXPLAIN" | "SET",
             ..,
         ] => Kind::Reads,
         // A SELECT that locks is among those that write: it wants to.

@@ -30,7 +30,7 @@ impl Definitions {
 
 /// Whether a name can be a variable's: letters, digits and underscores, and what is beyond
 /// ASCII (`valid_variable_name`).
-pub(crate) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_name_byte)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use octavo_experiment::own::{OwnSettings, ScriptFile};
-use octavo_script::Definitions;
+use octavo_script::{Definitions, is_name};
 
 /// Whose rows and statements. Nothing is given for the built-in workloads.
 #[derive(Debug, Args)]
@@ -74,11 +74,7 @@ fn script_file(text: &str) -> Result<ScriptFile, String> {
 
 fn definition(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write it like name=value")?;
-    let is_name = !name.is_empty()
-        && name
-            .chars()
-            .all(|character| character.is_alphanumeric() || character == '_');
-    match is_name {
+    match is_name(name) {
         true => Ok((name.to_owned(), value.to_owned())),
         false => Err(format!(
             "'{name}' is no variable's name: it has letters, digits and underscores"

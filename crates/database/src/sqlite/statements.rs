@@ -151,8 +151,7 @@ fn forbidden(sql: &str) -> Option<String> {
         .then(|| format!("PRAGMA {name} is not supported in a script: Octavo makes the settings"))
 }
 
-/// The words of a statement in upper case, without what is in comments. Quotes are left out of a
-/// name.
+/// The words of a statement in upper case, those in quotes too.
 fn words(sql: &str) -> Vec<String> {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let words = sql.split(|character: char| !is_word(character));

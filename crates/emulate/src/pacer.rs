@@ -144,7 +144,7 @@ impl Pacer {
             wake: Condvar::new(),
             dead: AtomicBool::new(false),
             ended: AtomicBool::new(false),
-            tally: Mutex::new(Tally::new()),
+            tally: Mutex::new(Tally::since(Moment::START)),
         });
         let thread = {
             let shared = Arc::clone(&shared);
@@ -159,8 +159,8 @@ impl Pacer {
     }
 
     /// Goes on with another device when the one before is at rest, and sends
-    /// answers this much earlier than it says. What was answered until now is
-    /// not counted.
+    /// answers this much earlier than it says. What came until now is not
+    /// counted.
     pub(crate) fn go_on(&self, device: Box<dyn Device + Send>, lead: Lead) {
         let mut due = Vec::new();
         let mut state = self.shared.lock();
@@ -176,7 +176,7 @@ impl Pacer {
         state.lead = lead;
         drop(state);
         self.shared.send(&mut due);
-        *lock(&self.shared.tally) = Tally::new();
+        *lock(&self.shared.tally) = Tally::since(self.shared.clock.now());
     }
 
     pub(crate) fn lead(&self) -> Lead {

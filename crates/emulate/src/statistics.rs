@@ -33,9 +33,10 @@ pub(crate) struct Timing {
     pub(crate) lead_ns: u64,
 }
 
-/// Counts and latencies of all requests.
+/// Counts and latencies of all requests that came since a moment.
 #[derive(Clone)]
 pub(crate) struct Tally {
+    since: Moment,
     operations: [OperationTally; 3],
     first: Option<Moment>,
     last: Moment,
@@ -58,13 +59,14 @@ fn histogram() -> Histogram<u64> {
 }
 
 impl Tally {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn since(since: Moment) -> Self {
         let operation = || OperationTally {
             bytes: 0,
             modelled: histogram(),
             answered: histogram(),
         };
         Self {
+            since,
             operations: [operation(), operation(), operation()],
             first: None,
             last: Moment::START,
@@ -77,6 +79,10 @@ impl Tally {
     /// Notes an answer that was sent at `sent` in the device's time, and how
     /// late that was in real time.
     pub(crate) fn record(&mut self, timing: &Timing, sent: Moment, late: Duration) {
+        // Whoever got an answer may go on before it is noted here.
+        if timing.arrived < self.since {
+            return;
+        }
         let operation = &mut self.operations[match timing.command {
             Command::Read => 0,
             Command::Write => 1,
@@ -267,4 +273,28 @@ pub struct DeviceCounters {
     pub erases: u64,
     /// Seconds in which the device was at work.
     pub busy_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_before_the_count_is_not_in_it() {
+        let at = |nanoseconds| Moment::START.after(nanoseconds);
+        let flush = |arrived| Timing {
+            command: Command::Flush,
+            bytes: 0,
+            arrived,
+            began: arrived,
+            over: at(1000),
+            lead_ns: 0,
+        };
+        let mut tally = Tally::since(at(100));
+        for arrived in [99, 100] {
+            tally.record(&flush(at(arrived)), at(2000), Duration::ZERO);
+        }
+        let said = tally.statistics(Counters::default(), &Lead::default(), false, false);
+        assert_eq!(said.flushes.requests, 1);
+    }
 }

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, fs, time::Duration};
 
 use octavo_database::{DatabaseSpec, SQLITE};
-use octavo_script::{Control, Definitions, Host, Parameter, Random, Script, Value};
+use octavo_script::{Control, Definitions, Described, Host, Parameter, Random, Script, Value};
 use rusqlite::Connection;
 
 use crate::reader::{Reader, as_text, refuse};
@@ -78,7 +78,12 @@ fn read_script(bytes: &[u8]) -> bool {
         Ok(script) => script,
         Err(error) => return refuse(&error),
     };
-    let program = match script.compile(&|_| vec!["a".to_owned(), "b".to_owned()]) {
+    let described = Described {
+        columns: vec!["a".to_owned(), "b".to_owned()],
+        reads: true,
+    };
+    let described = vec![described; script.statements().len()];
+    let program = match script.compile(&described) {
         Ok(program) => program,
         Err(error) => return refuse(&error),
     };

@@ -24,7 +24,7 @@ mod variables;
 
 pub use control::{Access, Control};
 pub use error::{RunError, SyntaxError};
-pub use program::{Host, Program, Script, State, StatementText};
+pub use program::{Described, Host, Program, Script, State, StatementText};
 pub use random::Random;
 pub use sql::Part;
 pub use value::{Parameter, Value};

@@ -49,8 +49,6 @@ pub struct StatementText {
     pub parts: Vec<Part>,
     /// How many parameters it has.
     pub parameters: usize,
-    /// Whether it only reads, as far as its words say.
-    pub reads: bool,
     /// Whether it may run outside of a transaction.
     pub is_alone: bool,
     /// Whether its columns become variables (`\gset` and `\aset`), so that [`Script::compile`]
@@ -58,6 +56,15 @@ pub struct StatementText {
     pub wants_columns: bool,
     /// Where it begins in the script, for [`Script::error`].
     pub offset: usize,
+}
+
+/// What a database says of a statement that it was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// The names of its columns, where these become variables.
+    pub columns: Vec<String>,
+    /// Whether a transaction with such statements alone is better begun as one that only reads.
+    pub reads: bool,
 }
 
 /// A script that was read.
@@ -181,16 +188,14 @@ impl Script {
         }
         script.check_branches()?;
         script.check_transactions()?;
-        script.infer_access();
         Ok(script)
     }
 
     fn sql(&mut self, text: &str, template: Template, offset: usize) -> Result<What, SyntaxError> {
-        let kind = sql::kind(text);
-        Ok(match kind {
+        Ok(match sql::kind(text) {
             Kind::Begin(access) => What::Begin(access),
             Kind::End(control) => What::End(control),
-            Kind::Reads | Kind::Writes => {
+            Kind::Statement => {
                 let parameters = template.given.len();
                 if parameters > PARAMETERS_MAX {
                     let message = format!("a statement has at most {PARAMETERS_MAX} variables");
@@ -201,7 +206,6 @@ impl Script {
                 self.statements.push(StatementText {
                     parts,
                     parameters,
-                    reads: kind == Kind::Reads,
                     is_alone: true,
                     wants_columns: false,
                     offset,
@@ -432,23 +436,6 @@ impl Script {
         }
     }
 
-    /// A transaction that says nothing of itself writes if any statement does up to the next
-    /// one.
-    fn infer_access(&mut self) {
-        let mut writes = false;
-        for Command { what, .. } in self.commands.iter_mut().rev() {
-            match what {
-                What::Statement { statement, .. } => writes |= !self.statements[*statement].reads,
-                What::Begin(access) => {
-                    let inferred = if writes { Access::Write } else { Access::Read };
-                    access.get_or_insert(inferred);
-                    writes = false;
-                }
-                _ => {}
-            }
-        }
-    }
-
     /// What its user calls it.
     pub fn name(&self) -> &str {
         &self.name
@@ -469,12 +456,17 @@ impl Script {
         SyntaxError::at(&self.name, &self.source, offset, message)
     }
 
-    /// Gives variables their places. `columns` has the names of the columns of each statement
-    /// that wants them, by its position.
+    /// Gives variables their places, and transactions that say nothing of themselves their
+    /// access: one that writes if any statement does up to the next BEGIN. `described` are the
+    /// statements, in their order.
     ///
     /// # Errors
     /// A variable that nothing sets.
-    pub fn compile(&self, columns: &dyn Fn(usize) -> Vec<String>) -> Result<Program, SyntaxError> {
+    ///
+    /// # Panics
+    /// When not all statements are described.
+    pub fn compile(&self, described: &[Described]) -> Result<Program, SyntaxError> {
+        let mut inferred = self.inferred(described);
         let mut names: Vec<String> = OWN.iter().map(|&name| name.to_owned()).collect();
         let mut add = |name: &str| {
             if !names.iter().any(|known| known == name) {
@@ -493,7 +485,7 @@ impl Script {
                     into: Some(into),
                     ..
                 } => {
-                    let columns = columns(*statement);
+                    let columns = &described[*statement].columns;
                     answers = answers.max(columns.len());
                     for column in columns {
                         add(&format!("{}{column}", into.prefix));
@@ -521,7 +513,10 @@ impl Script {
         let mut open: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
         for Command { offset, what } in &self.commands {
             let step = match what {
-                What::Begin(access) => Do::Control(Control::Begin(access.unwrap_or(Access::Write))),
+                What::Begin(access) => {
+                    let inferred = inferred.pop().expect("each BEGIN was looked at");
+                    Do::Control(Control::Begin(access.unwrap_or(inferred)))
+                }
                 What::End(control) => Do::Control(*control),
                 What::Set(name, expression) => {
                     let slot = place(name).expect("the name of a \\set was added");
@@ -554,7 +549,8 @@ impl Script {
                         })
                     });
                     let into = into.as_ref().map(|into| Answer {
-                        slots: columns(*statement)
+                        slots: described[*statement]
+                            .columns
                             .iter()
                             .map(|column| format!("{}{column}", into.prefix))
                             .map(|name| place(&name).expect("the columns' names were added"))
@@ -603,6 +599,22 @@ impl Script {
             names,
             answers,
         })
+    }
+
+    /// What each BEGIN would be by what follows, the first one last.
+    fn inferred(&self, described: &[Described]) -> Vec<Access> {
+        let mut accesses = Vec::new();
+        let mut access = Access::Read;
+        for Command { what, .. } in self.commands.iter().rev() {
+            match what {
+                What::Statement { statement, .. } if !described[*statement].reads => {
+                    access = Access::Write;
+                }
+                What::Begin(_) => accesses.push(std::mem::replace(&mut access, Access::Read)),
+                _ => {}
+            }
+        }
+        accesses
     }
 
     fn step(&self, offset: usize, what: Do) -> Step {

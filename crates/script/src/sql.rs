@@ -1,5 +1,4 @@
-//! What a statement's text says: its variables, whether it writes, and whether it begins or
-//! ends a transaction.
+//! What a statement's text says: its variables, and whether it begins or ends a transaction.
 
 use crate::{
     control::{Access, Control},
@@ -201,44 +200,20 @@ pub(crate) enum Kind {
     Begin(Option<Access>),
     /// Ends one.
     End(Control),
-    /// Any other, which only reads.
-    Reads,
     /// Any other.
-    Writes,
+    Statement,
 }
 
 /// The kind of a statement, by its words.
 pub(crate) fn kind(text: &str) -> Kind {
     let words = words(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let has = |word: &str| words.contains(&word);
     match words.as_slice() {
         ["BEGIN", ..] | ["START", "TRANSACTION", ..] => Kind::Begin(access(&words)),
-        ["ROLLBACK", .., "TO", _] | ["ROLLBACK", .., "TO", "SAVEPOINT", _] => Kind::Reads,
+        ["ROLLBACK", .., "TO", _] | ["ROLLBACK", .., "TO", "SAVEPOINT", _] => Kind::Statement,
         ["COMMIT" | "END", ..] => Kind::End(Control::Commit),
         ["ROLLBACK" | "ABORT", ..] => Kind::End(Control::Rollback),
-        [
-            "SAVEPOINT" | "RELEASE" | "VALUES" | "TABLE" | "SHOW" | "EXPLAIN" | "SET",
-            ..,
-        ] => Kind::Reads,
-        // A SELECT that locks is among those that write: it wants to.
-        ["SELECT" | "WITH", ..] => {
-            let writes = ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "INTO"];
-            let locks = words
-                .windows(2)
-                .any(|pair| pair[0] == "FOR" && matches!(pair[1], "SHARE" | "NO" | "KEY"));
-            // REPLACE is a function too.
-            let is_with = words[0] == "WITH";
-            let changes = writes
-                .iter()
-                .any(|&word| has(word) && (is_with || matches!(word, "UPDATE" | "INTO")));
-            if changes || locks {
-                Kind::Writes
-            } else {
-                Kind::Reads
-            }
-        }
-        _ => Kind::Writes,
+        _ => Kind::Statement,
     }
 }
 
@@ -334,21 +309,10 @@ mod tests {
             ("END", Kind::End(Control::Commit)),
             ("commit work", Kind::End(Control::Commit)),
             ("ABORT", Kind::End(Control::Rollback)),
-            ("ROLLBACK TO s", Kind::Reads),
-            ("ROLLBACK TO SAVEPOINT s", Kind::Reads),
-            (
-                "SELECT 'insert into', \"update\", replace(a, 1, 2) FROM t",
-                Kind::Reads,
-            ),
-            ("SELECT a FROM t WHERE b FOR UPDATE", Kind::Writes),
-            ("SELECT a FROM t FOR NO KEY UPDATE", Kind::Writes),
-            ("WITH a AS (SELECT 1) SELECT * FROM a", Kind::Reads),
-            (
-                "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
-                Kind::Writes,
-            ),
-            ("UPDATE t SET a = 1", Kind::Writes),
-            ("replace into t values (1)", Kind::Writes),
+            ("ROLLBACK TO s", Kind::Statement),
+            ("ROLLBACK TO SAVEPOINT s", Kind::Statement),
+            ("SELECT a FROM t WHERE b FOR UPDATE", Kind::Statement),
+            ("UPDATE t SET a = 'begin'", Kind::Statement),
         ] {
             assert_eq!(kind(text), wanted, "{text}");
         }

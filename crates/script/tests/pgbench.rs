@@ -4,8 +4,8 @@
 use std::{convert::Infallible, time::Duration};
 
 use octavo_script::{
-    Access, Control, Definitions, Host, Parameter, Part, Program, Random, RunError, Script, State,
-    Value,
+    Access, Control, Definitions, Described, Host, Parameter, Part, Program, Random, RunError,
+    Script, State, StatementText, Value,
 };
 
 /// Notes what is asked of it. A statement that begins with a number answers with so many rows:
@@ -90,9 +90,14 @@ fn definitions() -> Definitions {
 fn compile(source: &str) -> Result<(Program, Notes), String> {
     let script =
         Script::parse("s.sql", source, &definitions()).map_err(|error| error.to_string())?;
-    let columns = |_| vec!["a".to_owned(), "b".to_owned()];
+    let describe = |statement: &StatementText| Described {
+        columns: vec!["a".to_owned(), "b".to_owned()],
+        reads: matches!(&statement.parts[0], Part::Text(text)
+            if text.starts_with("SELECT") && !text.contains("FOR UPDATE")),
+    };
+    let described: Vec<Described> = script.statements().iter().map(describe).collect();
     let program = script
-        .compile(&columns)
+        .compile(&described)
         .map_err(|error| error.to_string())?;
     let text = |parts: &[Part]| {
         let part = |part: &Part| match part {
@@ -456,7 +461,7 @@ fn variables_in_quotes_are_joined_to_one_text() {
         definitions.set(name, text);
     }
     let script = Script::parse("s", "SELECT ':zip', ':who', :zip, :no", &definitions).unwrap();
-    let program = script.compile(&|_| Vec::new()).unwrap();
+    let program = script.compile(&[Described::default()]).unwrap();
     let mut notes = Notes {
         texts: vec![String::new()],
         ..Notes::default()

@@ -73,7 +73,8 @@ pub struct Prepared {
 pub(crate) struct OwnProgram {
     pub(crate) program: Program,
     pub(crate) first_statement: usize,
-    /// Of each statement, whether it only reads and how many of its columns are wanted.
+    /// Of each statement, whether it needs a transaction to write, and how many of its columns are
+    /// wanted.
     pub(crate) statements: Vec<(bool, usize)>,
 }
 
@@ -97,8 +98,9 @@ pub struct OwnStatement {
     pub parameters: usize,
     /// How many columns of it become variables.
     pub columns: usize,
-    /// Whether it only reads.
-    pub reads: bool,
+    /// Whether it writes and cannot do so by itself, so that outside of a transaction it needs one
+    /// of its own. Not so on servers, where every statement can be asked for its rows.
+    pub writes: bool,
     /// Whether it asks outside of a transaction for what the statement before did, on a
     /// connection that several clients share.
     pub needs_one_client: bool,
@@ -121,7 +123,7 @@ impl Prepared {
         for script in scripts {
             needs_one_client |= script.statements.iter().any(|own| own.needs_one_client);
             kinds.push(TransactionKind::plain(String::leak(script.name)));
-            let of_statement = |own: &OwnStatement| (own.reads, own.columns);
+            let of_statement = |own: &OwnStatement| (own.writes, own.columns);
             programs.push(OwnProgram {
                 program: script.program,
                 first_statement: statements.len(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use octavo_script::{Part, Script, StatementText, SyntaxError};
+use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_workload::user::{OwnStatement, OwnStatements, Prepared};
 
 use super::source::{Source, message, refusal};
@@ -46,13 +46,16 @@ pub(super) fn prepare(path: &Path, scripts: &[Script]) -> Result<Prepared, OwnEr
     let mut prepared = Vec::new();
     for script in scripts {
         let mut statements = Vec::new();
-        let mut columns = Vec::new();
+        let mut described = Vec::new();
         for statement in script.statements() {
-            let (own, names) = on_source(&source, path, script, statement)?;
+            let (own, columns) = on_source(&source, path, script, statement)?;
+            described.push(Described {
+                columns,
+                reads: !own.writes,
+            });
             statements.push(own);
-            columns.push(names);
         }
-        let program = script.compile(&|statement| columns[statement].clone());
+        let program = script.compile(&described);
         prepared.push(OwnStatements {
             name: script.name().to_owned(),
             program: program.map_err(Box::new)?,
@@ -106,7 +109,7 @@ fn on_source(
     let own = OwnStatement {
         parameters: statement.parameters,
         columns: names.len(),
-        reads: prepared.readonly(),
+        writes: !prepared.readonly(),
         needs_one_client: statement.is_alone && OF_CONNECTION.iter().any(|name| asks(&sql, name)),
         sql: sql.clone(),
     };

@@ -161,14 +161,14 @@ impl Host for OnConnection<'_> {
         for (value, parameter) in values.iter_mut().zip(parameters) {
             *value = as_value(*parameter);
         }
-        let (reads, columns) = self.own.statements[statement];
+        let (writes, columns) = self.own.statements[statement];
         let id = StatementId(self.own.first_statement + statement);
-        if !reads && columns == 0 {
+        if writes && columns == 0 {
             return self.connection.execute(id, values).map(drop);
         }
         // A change that answers with rows is asked for as a query, which alone would not be
         // taken for a change.
-        let is_alone = !reads && !self.is_open;
+        let is_alone = writes && !self.is_open;
         if is_alone {
             self.connection.begin(Access::Write)?;
         }

@@ -21,12 +21,15 @@ use crate::{
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
-    if let (true, Some(own)) = (flags.own.show_script, flags.own.settings()) {
-        let spec = flags
-            .cells
-            .system
-            .spec(&flags.database.name)
+    if let (true, Some(own)) = (
+        flags.own.show_script,
+        flags.own.settings(flags.cells.clients),
+    ) {
+        let database = flags
+            .own
+            .database(&flags.database)
             .map_err(Failure::Input)?;
+        let spec = flags.cells.system.spec(database).map_err(Failure::Input)?;
         return print::text(&own::guessed(&spec, &own.source).map_err(Failure::input)?);
     }
     let settings = settings(&flags, emulator()?).map_err(Failure::Input)?;
@@ -56,7 +59,7 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
 /// What makes an experiment smaller: less data, and fewer cells where there are several.
 fn fewer(flags: &AdviseFlags) -> String {
     let mut remedies = Vec::new();
-    let is_own = flags.own.settings().is_some();
+    let is_own = flags.own.is_given();
     let flags = &flags.cells;
     // Rows of the user's own are as many as they are.
     if let Ok(workload) = flags.workload.name()
@@ -88,10 +91,12 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
         Some(device) => Storage::Device(storage(device)?),
         None => Storage::Own,
     };
-    let database = &flags.database.name;
-    let plan = match flags.own.settings() {
-        Some(own) => plan_of_own(database, &own, &flags.cells, storage)?,
-        None => plan_of(database, &flags.cells, storage)?,
+    let plan = match flags.own.settings(flags.cells.clients) {
+        Some(own) => {
+            let database = flags.own.database(&flags.database)?;
+            plan_of_own(database, &own, &flags.cells, storage)?
+        }
+        None => plan_of(flags.database.name(), &flags.cells, storage)?,
     };
     let defaults = plan.databases[0].kind()?.defaults;
     Ok(CampaignSettings {
@@ -139,11 +144,6 @@ fn plan_of_own(
     let spec = flags.system.spec(database)?;
     let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
     choose_cells(&mut plan, flags, storage)?;
-    if flags.memory.is_empty() && flags.cache.is_empty() {
-        // Each connection has a cache of its own.
-        let clients = u64::from(plan.clients[0]);
-        plan.memories[0] = plan.memories[0].saturating_mul(clients);
-    }
     sort_cells(&mut plan);
     let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
     ensure!(

@@ -4,6 +4,7 @@
 use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::Path};
 
 use anyhow::anyhow;
+use octavo_database::hide_password;
 use octavo_experiment::{
     campaign::CampaignError,
     directory::{REPORT, STORE},
@@ -72,7 +73,7 @@ pub(crate) fn command() -> String {
 }
 
 /// The command line without its budget, and without values of a script's variables: they may be
-/// private, and stay out of stores.
+/// private, and stay out of stores. So do passwords in URLs.
 fn without_budget(arguments: impl Iterator<Item = OsString>) -> String {
     let mut words = vec!["octavo".to_owned()];
     let mut arguments = arguments.peekable();
@@ -94,7 +95,10 @@ fn without_budget(arguments: impl Iterator<Item = OsString>) -> String {
         } else if argument == "--budget" {
             arguments.next();
         } else if !argument.as_bytes().starts_with(b"--budget=") && argument != "--json" {
-            words.push(shell::word(&argument));
+            words.push(match argument.to_str() {
+                Some(text) => shell::word(&*hide_password(text)),
+                None => shell::word(&argument),
+            });
         }
     }
     words.join(" ")
@@ -124,6 +128,11 @@ mod tests {
         let command = |words: &[&str]| without_budget(words.iter().map(|&word| word.into()));
         let plain = ["advise", "a/b", "--json", "--budget", "5m", "--memory=8MiB"];
         assert_eq!(command(&plain), "octavo advise a/b --memory=8MiB");
+        let url = ["advise", "--copy-of=postgres://a:b@c/d?sslmode=require"];
+        assert_eq!(
+            command(&url),
+            "octavo advise '--copy-of=postgres://a@c/d?sslmode=require'"
+        );
         let odd = ["run", "it's.toml", "--budget=1h", "x y"];
         assert_eq!(command(&odd), "octavo run 'it'\\''s.toml' 'x y'");
         let bytes = OsString::from_vec(b"a\xffb".to_vec());

@@ -72,7 +72,7 @@ fn replaced_command(settings: &CampaignSettings) -> Option<String> {
 fn check_memory(flags: &PredictFlags) -> anyhow::Result<()> {
     let cells = &flags.cells;
     let plan = plan(
-        cells.system.database(&flags.database.name)?,
+        cells.system.database(flags.database.name())?,
         cells.workload.name()?,
     )?;
     let database = plan.databases[0].make()?;
@@ -164,7 +164,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         None => Storage::Own,
     };
     check_memory(flags)?;
-    let mut plan = plan_of(&flags.database.name, &flags.cells, storage)?;
+    let mut plan = plan_of(flags.database.name(), &flags.cells, storage)?;
     compare_policies(&mut plan, flags)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
@@ -173,7 +173,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         bail!(
             "--calibrated-by takes what was measured of the same database, and of {} there is \
              only a model: leave it out",
-            flags.database.name
+            flags.database.name()
         );
     }
     let calibrated = match &flags.calibrated_by {

@@ -133,9 +133,9 @@ pub trait Database: Send + Sync {
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport>;
 
-    /// How snapshots at other page sizes are made of a loaded one, where that is
-    /// cheaper than loading again.
-    fn derivation(&self) -> Option<&dyn Derive> {
+    /// How a workload's snapshots at other page sizes are made of a loaded one, where
+    /// that is cheaper than loading again, or is not to be done twice.
+    fn derivation(&self, _workload: &dyn Workload) -> Option<&dyn Derive> {
         None
     }
 

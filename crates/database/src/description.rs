@@ -87,6 +87,9 @@ pub struct Advice {
     /// How much of a memory was the buffer, as options and facts of the runs tell: the page
     /// cache may have had the rest.
     pub buffer_size: fn(ByteCount, &Options, &[(String, String)]) -> ByteCount,
+    /// How the user's own rows get into copies with other pages, for the time that it took. Empty
+    /// where they are not copied.
+    pub copying: &'static str,
 }
 
 /// Of a database whose memory is all its buffer.

@@ -39,6 +39,12 @@ pub enum DatabaseError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+    /// The user's own rows or schema cannot be as they are with this page size or version.
+    #[error("it does not take your data: {reason}")]
+    Rows {
+        /// What the database says.
+        reason: String,
+    },
     /// A file could not be used.
     #[error("{action} {}", path.display())]
     File {

@@ -1,8 +1,10 @@
 //! How many bytes a workload's rows will have, as far as databases agree on it.
 
+use octavo_units::ByteCount;
 use octavo_workload::{
     Workload,
     schema::{Column, Table},
+    user::CopyOf,
 };
 
 /// The sum over a workload's tables of the bytes of each, by the table and
@@ -24,4 +26,10 @@ pub(crate) fn columns<'t>(
 ) -> impl Iterator<Item = &'t Column> + 't {
     let column = |name: &&str| table.columns.iter().find(|column| column.name == *name);
     names.iter().filter_map(column)
+}
+
+/// Room for a copy with any page size: rows just longer than half a page leave the other half
+/// empty, but in most databases a change of the page size moves some percent. Chosen.
+pub(crate) fn of_copy(copy: &CopyOf) -> ByteCount {
+    ByteCount::new(copy.size.get() + copy.size.get() / 4)
 }

@@ -35,6 +35,7 @@ mod running;
 mod scratch;
 mod server;
 mod settings;
+mod shown;
 mod snapshot;
 mod sqlite;
 mod wire;
@@ -56,7 +57,7 @@ pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, buffer_is_all,
 };
 pub use error::{DatabaseError, Result};
-pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError};
+pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, hide_password};
 pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;

@@ -1,12 +1,17 @@
 //! The user's own database: looked at and copied, never changed.
 
-use std::path::Path;
+use std::{
+    ffi::OsStr,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
 
-use octavo_script::{Script, SyntaxError};
+use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_units::ByteCount;
-use octavo_workload::user::{CopyOf, Prepared};
+use octavo_workload::user::{CopyOf, OwnStatement, OwnStatements, Prepared};
 
-use crate::{DatabaseError, Result};
+use crate::{DatabaseError, Result, files, server::account::Account};
 
 /// A database whose own files can be copied.
 pub trait CopyOwn {
@@ -15,14 +20,14 @@ pub trait CopyOwn {
     /// # Errors
     /// [`DatabaseError::Source`] for what is no database of this kind, is locked, was not
     /// closed, or needs what is not there.
-    fn examine(&self, source: &Path) -> Result<Own>;
+    fn examine(&self, source: &OsStr) -> Result<Own>;
 
     /// Guesses a script from the schema, in pgbench's language; `None` where no table has rows to
     /// draw from.
     ///
     /// # Errors
     /// As [`Self::examine`].
-    fn propose(&self, source: &Path) -> Result<Option<String>>;
+    fn propose(&self, source: &OsStr) -> Result<Option<String>>;
 
     /// Puts the statements of scripts into this database's words, and tries each on the source
     /// without running it.
@@ -30,7 +35,82 @@ pub trait CopyOwn {
     /// # Errors
     /// As [`Self::examine`]; [`OwnError::Script`] for a statement that the database refuses, or
     /// that would change what is measured.
-    fn prepare(&self, source: &Path, scripts: &[Script]) -> Result<Prepared, OwnError>;
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError>;
+
+    /// Makes a directory that only those may look into who have to, whatever the umask.
+    ///
+    /// # Errors
+    /// [`DatabaseError::File`] when it cannot be made.
+    fn make_private(&self, directory: &Path) -> Result<()> {
+        make_private(directory, None)
+    }
+}
+
+/// Makes a directory for the eyes of its owner alone, who is the account or else Octavo's user.
+pub(crate) fn make_private(directory: &Path, account: Option<&Account>) -> Result<()> {
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(0o700)))
+        .map_err(files::named("create", directory))?;
+    account.map_or(Ok(()), |account| {
+        let about = fs::metadata(directory).map_err(files::named("examine", directory))?;
+        account.own_one(directory, &about)
+    })
+}
+
+/// Statements of scripts as `describe` puts them into a database's words.
+pub(crate) fn prepare_each(
+    scripts: &[Script],
+    check: Option<&'static str>,
+    describe: &mut dyn FnMut(
+        &Script,
+        &StatementText,
+    ) -> Result<(OwnStatement, Described), OwnError>,
+) -> Result<Prepared, OwnError> {
+    let mut prepared = Vec::new();
+    for script in scripts {
+        let mut statements = Vec::new();
+        let mut described = Vec::new();
+        for statement in script.statements() {
+            let (own, of) = describe(script, statement)?;
+            statements.push(own);
+            described.push(of);
+        }
+        prepared.push(OwnStatements {
+            name: script.name().to_owned(),
+            program: script.compile(&described).map_err(Box::new)?,
+            statements,
+        });
+    }
+    Ok(Prepared::new(prepared, check))
+}
+
+/// A statement's SQL, with this mark and a number from 1 for each parameter.
+pub(crate) fn numbered(parts: &[Part], mark: char) -> String {
+    let part = |part: &Part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Parameter(position) => format!("{mark}{}", position + 1),
+    };
+    parts.iter().map(part).collect()
+}
+
+/// Where in a script the database stopped: the first place behind the statement's beginning that
+/// has this text, or the beginning.
+pub(crate) fn place(script: &Script, statement: &StatementText, stopped_at: Option<&str>) -> usize {
+    let behind = &script.source()[statement.offset..];
+    let found = stopped_at
+        .filter(|word| !word.is_empty())
+        .and_then(|word| behind.find(word));
+    statement.offset + found.unwrap_or_default()
+}
+
+/// The word that a text begins with, or its first character.
+pub(crate) fn first_word(text: &str) -> &str {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    match text.find(|character| !is_word(character)) {
+        Some(0) => &text[..text.chars().next().map_or(0, char::len_utf8)],
+        Some(length) => &text[..length],
+        None => text,
+    }
 }
 
 /// What was found.

@@ -4,6 +4,8 @@
 //! in [`STANDARD`]: its description, from which flags, plans, help, refusals,
 //! advice and the conformance suite take everything else.
 
+use std::ffi::OsStr;
+
 use crate::{
     Database, DatabaseError, Result,
     database::DatabaseKind,
@@ -70,6 +72,18 @@ impl Registry {
                     },
                 }
             })
+    }
+
+    /// The database of a source that a user names: a server's by what stands before `://`, or
+    /// the default one of a file.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unknown`] for a URL of another kind.
+    pub fn of_source(&self, source: &OsStr) -> Result<&'static DatabaseKind> {
+        match source.to_str().and_then(|text| text.split_once("://")) {
+            Some((scheme, _)) => self.find(scheme),
+            None => Ok(self.default_kind()),
+        }
     }
 
     /// The options of all databases, each name once, with the databases that
@@ -214,6 +228,21 @@ mod tests {
                 assert!(text.starts_with(&format!("{} ?", known.name)), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn sources_name_their_database() {
+        let registry = Registry::standard();
+        for (source, wanted) in [
+            ("my.db", "sqlite"),
+            ("postgresql://a@b/c", "postgres"),
+            ("mariadb://a@b/c", "mariadb"),
+        ] {
+            let kind = registry.of_source(OsStr::new(source)).unwrap();
+            assert_eq!(kind.name, wanted, "{source}");
+        }
+        let error = registry.of_source(OsStr::new("oracle://a")).unwrap_err();
+        assert!(error.to_string().contains("'oracle'"), "{error}");
     }
 
     #[test]

@@ -152,7 +152,7 @@ fn try_out(
             let mut go_on = |_| ControlFlow::Continue(());
             let made = match position {
                 0 => database.load(&snapshot, size, workload, &mut go_on),
-                _ => match database.derivation() {
+                _ => match database.derivation(workload) {
                     Some(derivation) => derivation.derive(&loaded, &snapshot, size, &mut go_on),
                     None => database.load(&snapshot, size, workload, &mut go_on),
                 },

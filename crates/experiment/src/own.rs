@@ -1,14 +1,15 @@
 //! The plan of advise for the user's own data and statements.
 
 use std::{
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use octavo_database::{CopyOwn, DatabaseError, DatabaseSpec, OwnError, Settings};
+use octavo_database::{CopyOwn, Database, DatabaseError, DatabaseSpec, OwnError, Settings};
 use octavo_script::{Definitions, Script, SyntaxError};
 use octavo_storage::text;
-use octavo_units::{ByteCount, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     own,
     user::{Own, OwnScript},
@@ -32,12 +33,14 @@ pub struct ScriptFile {
 /// Whose rows and statements.
 #[derive(Clone, Debug)]
 pub struct OwnSettings {
-    /// The database's file.
-    pub source: PathBuf,
+    /// The database: a file, or a server's URL.
+    pub source: OsString,
     /// The scripts; without any, one is guessed from the schema.
     pub scripts: Vec<ScriptFile>,
     /// Variables that are set for all of them.
     pub definitions: Definitions,
+    /// How many clients, or as many as the database's description says.
+    pub clients: Option<u32>,
 }
 
 /// Why there is no such plan.
@@ -60,8 +63,8 @@ pub enum OwnPlanError {
     #[error("--copy-of does not work with {0} yet")]
     Unsupported(&'static str),
     /// No script is given, and none can be guessed.
-    #[error("{0} has no table with numbered rows to guess statements from: give --script")]
-    NoGuess(String),
+    #[error("there is no table with numbered rows to guess statements from: give --script")]
+    NoGuess,
     /// The weights of all scripts are 0, or too large together.
     #[error("the weights of scripts must sum to 1 to {max}", max = octavo_workload::Mix::SUM_MAX)]
     Weights,
@@ -74,8 +77,8 @@ const MEMORY_MIN: ByteCount = ByteCount::mib(2);
 const SCRIPT_MAX: ByteCount = ByteCount::mib(1);
 
 /// A plan with the page sizes and clients that the database's description gives, the user's
-/// present page size as the reference, and two memories: the cache that connections to the
-/// file have, and what holds a ninth of it. `options` are the database's, as given.
+/// present page size as the reference, and two memories: the cache that there is, and what
+/// holds a ninth of the data. `options` are the database's, as given.
 ///
 /// # Errors
 /// When a script or the user's database cannot be used; nothing was changed then.
@@ -114,7 +117,7 @@ pub fn plan(
                 fingerprint: fingerprint(script, &settings.definitions),
             })
             .collect(),
-        copy: found.copy,
+        copy: found.copy.clone(),
         prepared: Some(prepared),
     };
     let present = users.copy.page_size;
@@ -122,14 +125,17 @@ pub fn plan(
     page_sizes.push(present);
     page_sizes.sort_unstable();
     page_sizes.dedup();
-    // Copies have fewer pages than a file that grew, and are to be 8 times as large too.
-    let share = users.copy.size.get() / (DATA_OVER_MEMORY + 1);
-    let share = ByteCount::new(share >> 20 << 20);
-    let mut memories = vec![found.cache.max(MEMORY_MIN)];
-    // Twice the cache or less would tell nothing else.
-    if share > memories[0].saturating_mul(2) {
-        memories.push(share);
-    }
+    let clients = settings.clients.unwrap_or(kind.defaults.clients);
+    // Without a server each connection has a cache of its own.
+    let caches = if kind.is_server { 1 } else { clients };
+    let cache = found.cache.saturating_mul(u64::from(caches));
+    let memories = memories(
+        spec.make()?.as_ref(),
+        cache,
+        found.copy.size,
+        clients,
+        present,
+    );
     Ok(Plan {
         name: None,
         workload: own::name(),
@@ -145,7 +151,7 @@ pub fn plan(
         page_sizes,
         memories,
         cpus: vec![None],
-        clients: vec![kind.defaults.clients],
+        clients: vec![clients],
         ramp: None,
         copies: 1,
         compare: Factor::PageSize,
@@ -156,6 +162,46 @@ pub fn plan(
             ..TestedDatabase::new(&spec)?
         })],
     })
+}
+
+/// The cache that there is, and what holds a ninth of the data, unless one tells nothing that the
+/// other does not; neither below what the present page size needs.
+fn memories(
+    database: &dyn Database,
+    cache: ByteCount,
+    size: ByteCount,
+    clients: u32,
+    page_size: PageSize,
+) -> Vec<ByteCount> {
+    let is_enough = |memory: ByteCount| {
+        let settings = Settings {
+            page_size,
+            memory,
+            clients,
+            isolation: None,
+        };
+        database.accept(&settings).is_ok()
+    };
+    // 2 MiB, 3, 4, 6, 8, 12 and so on.
+    let steps = (21..44).flat_map(|power| [1u64 << power, 3 << (power - 1)]);
+    let least = steps.map(ByteCount::new).find(|&memory| is_enough(memory));
+    let least = least.unwrap_or(MEMORY_MIN).max(MEMORY_MIN);
+    // Copies have fewer pages than a file that grew, and are to be 8 times as large too.
+    let share = size.get() / (DATA_OVER_MEMORY + 1);
+    let share = ByteCount::new(share);
+    // InnoDB's pool has whole MiB, and whole chunks of 128 MiB where it is larger.
+    let whole = |memory: ByteCount| match memory.get() >> 27 {
+        0 => ByteCount::new(memory.get() >> 20 << 20),
+        chunks => ByteCount::new(chunks << 27),
+    };
+    let share = whole(share).max(least);
+    let mut memories = vec![whole(cache).max(least)];
+    // Twice or half of it would tell nothing else.
+    if share > memories[0].saturating_mul(2) || memories[0] > share.saturating_mul(2) {
+        memories.push(share);
+    }
+    memories.sort_unstable();
+    memories
 }
 
 /// Leaves out page sizes that the plan's least memory is too small for, but for the reference.
@@ -183,13 +229,13 @@ pub fn leave_out_large_pages(plan: &mut Plan) -> Result<(), DatabaseError> {
 ///
 /// # Errors
 /// As [`plan`].
-pub fn guessed(spec: &DatabaseSpec, source: &Path) -> Result<String, OwnPlanError> {
+pub fn guessed(spec: &DatabaseSpec, source: &OsStr) -> Result<String, OwnPlanError> {
     let database = spec.make()?;
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(spec.kind().name));
     };
     let guess = copies.propose(source)?;
-    guess.ok_or_else(|| OwnPlanError::NoGuess(source.display().to_string()))
+    guess.ok_or(OwnPlanError::NoGuess)
 }
 
 /// What a guessed script is called.
@@ -198,7 +244,7 @@ const GUESS: &str = "guessed statements";
 fn guess(copies: &dyn CopyOwn, settings: &OwnSettings) -> Result<Script, OwnPlanError> {
     let source = &settings.source;
     let text = copies.propose(source)?;
-    let text = text.ok_or_else(|| OwnPlanError::NoGuess(source.display().to_string()))?;
+    let text = text.ok_or(OwnPlanError::NoGuess)?;
     let script = Script::parse(GUESS, &text, &settings.definitions);
     script.map_err(|error| OwnPlanError::Script(Box::new(error)))
 }

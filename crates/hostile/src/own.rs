@@ -117,7 +117,10 @@ fn read_file(bytes: &[u8]) -> bool {
     let spec = DatabaseSpec::new(&SQLITE, Vec::new()).expect("SQLite without options");
     let database = spec.make().expect("SQLite without options");
     let copies = database.copies_own().expect("SQLite copies files");
-    let script = match copies.examine(&path).and_then(|_| copies.propose(&path)) {
+    let script = match copies
+        .examine(path.as_os_str())
+        .and_then(|_| copies.propose(path.as_os_str()))
+    {
         Ok(script) => script,
         Err(error) => return refuse(&error),
     };
@@ -133,7 +136,7 @@ fn read_file(bytes: &[u8]) -> bool {
     if let Some(text) = script {
         let script = Script::parse("guess", &text, &Definitions::default());
         let script = script.expect("what is guessed can be read");
-        if let Err(error) = copies.prepare(&path, &[script]) {
+        if let Err(error) = copies.prepare(path.as_os_str(), &[script]) {
             refuse(&error);
         }
     }

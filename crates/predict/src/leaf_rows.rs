@@ -332,7 +332,10 @@ mod tests {
                 }
                 assert!(rows.iter().eq(list.iter().copied()), "seed {seed}");
                 assert_eq!(rows.len(), list.len());
-                assert_eq!(rows.bytes(), list.iter().map(|(_, bytes)| bytes).sum());
+                assert_eq!(
+                    rows.bytes(),
+                    list.iter().map(|(_, bytes)| bytes).sum::<u32>()
+                );
                 let places: Vec<Place> = list.iter().map(|(place, _)| *place).collect();
                 assert_eq!(
                     (rows.first(), rows.last()),

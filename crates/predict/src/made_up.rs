@@ -58,6 +58,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
         buffer_size: buffer_is_all,
+        copying: "",
     },
     make: |_| {
         Ok(Box::new(OnlyModeled {

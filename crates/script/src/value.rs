@@ -83,7 +83,7 @@ impl Value {
     }
 
     /// Appends it as pgbench puts it into a statement (`valueToText`): doubles with 15 digits.
-    pub(crate) fn append(self, text: &mut String) {
+    pub fn append(self, text: &mut String) {
         // Writing into a string cannot fail.
         let _ = match self {
             Self::Null => write!(text, "NULL"),

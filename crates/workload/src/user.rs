@@ -11,7 +11,8 @@ use crate::{connection::Statement, schema::ColumnKind, transaction::TransactionK
 /// The user's database as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CopyOf {
-    /// What it is called in reports: a file's name without its directory.
+    /// What it is called in reports: a file's name without its directory, or a database's on its
+    /// server.
     pub name: String,
     /// Its size.
     pub size: ByteCount,
@@ -19,9 +20,9 @@ pub struct CopyOf {
     pub page_size: PageSize,
     /// What tells its state from later ones.
     pub state: u64,
-    /// Where it is. Stores do not keep it.
+    /// Where it is, as the user names it: a file, or a server's URL. Stores do not keep it.
     #[serde(skip)]
-    pub source: std::path::PathBuf,
+    pub source: std::ffi::OsString,
 }
 
 /// A script of a workload: what may be told of it.

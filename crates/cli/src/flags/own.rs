@@ -1,21 +1,25 @@
 //! Flags that name the user's own database and statements.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
+use anyhow::bail;
 use clap::Args;
+use octavo_database::Registry;
 use octavo_experiment::own::{OwnSettings, ScriptFile};
 use octavo_script::{Definitions, is_name};
+
+use super::shared::DatabaseFlag;
 
 /// Whose rows and statements. Nothing is given for the built-in workloads.
 #[derive(Debug, Args)]
 pub(crate) struct OwnFlags {
-    /// Your own SQLite file, of which a copy is measured
+    /// Your own SQLite file or server's URL, of which a copy is measured
     ///
-    /// It is opened for reading alone, and nothing of it changes. Your present page size is
-    /// what others are compared with
-    #[arg(long, value_name = "FILE",
+    /// A file, or postgres://USER@HOST/DATABASE. It is only read, and nothing of it changes.
+    /// Your present page size is what others are compared with
+    #[arg(long, value_name = "SOURCE",
         conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]
-    copy_of: Option<PathBuf>,
+    copy_of: Option<OsString>,
 
     /// Your own statements, in pgbench's language [default: a guess]
     ///
@@ -39,8 +43,28 @@ pub(crate) struct OwnFlags {
 }
 
 impl OwnFlags {
+    /// The database that the source is of.
+    pub(crate) fn database(&self, flag: &DatabaseFlag) -> anyhow::Result<&'static str> {
+        let source = self.copy_of.as_deref().unwrap_or_default();
+        let kind = Registry::standard().of_source(source)?;
+        if let Some(given) = &flag.given
+            && given != kind.name
+        {
+            bail!(
+                "--copy-of names a database of {}, and --database {given} another: leave it out",
+                kind.title
+            );
+        }
+        Ok(kind.name)
+    }
+
+    /// Whether the user's own data are asked about.
+    pub(crate) fn is_given(&self) -> bool {
+        self.copy_of.is_some()
+    }
+
     /// What they name.
-    pub(crate) fn settings(&self) -> Option<OwnSettings> {
+    pub(crate) fn settings(&self, clients: Option<u32>) -> Option<OwnSettings> {
         let mut definitions = Definitions::default();
         for (name, value) in &self.define {
             definitions.set(name.as_str(), value.as_str());
@@ -49,6 +73,7 @@ impl OwnFlags {
             source: self.copy_of.clone()?,
             scripts: self.script.clone(),
             definitions,
+            clients,
         })
     }
 }

@@ -38,11 +38,18 @@ pub(crate) fn device_help(flag: Arg, what: &str) -> Arg {
 /// The database of cells.
 #[derive(Debug, Args)]
 pub(crate) struct DatabaseFlag {
-    /// Database; servers are Octavo's own, in its directory
+    /// Database; servers are Octavo's own, in its directory [default: sqlite]
     #[arg(id = "database", long = "database", value_name = "NAME",
-        default_value = Registry::standard().default_kind().name,
         value_parser = database_name(Registry::standard(), &[]))]
-    pub(crate) name: String,
+    pub(crate) given: Option<String>,
+}
+
+impl DatabaseFlag {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        let default = Registry::standard().default_kind();
+        self.given.as_deref().unwrap_or(default.name)
+    }
 }
 
 /// How transactions of a client are kept apart from others.

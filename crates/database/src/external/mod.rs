@@ -18,4 +18,5 @@ pub use schema::SCHEMA;
 pub(crate) use schema::{LOADING, MARK, is_own_table, note_of, own_position};
 pub use server::ExternalServer;
 pub(crate) use server::{Driven, LOCK_WAIT, busy, entangled, foreign, occupied, refused};
-pub use url::{Protocol, Url, UrlError};
+pub use url::{Protocol, Url, UrlError, hide_password};
+pub(crate) use url::{SourceParts, SourceUrl};

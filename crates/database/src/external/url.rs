@@ -1,11 +1,14 @@
 //! Where a server is and who asks: `postgres://` and `mysql://` URLs.
 
-use std::{error::Error as StdError, fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    borrow::Cow, error::Error as StdError, ffi::OsStr, fmt, path::PathBuf, str::FromStr,
+    time::Duration,
+};
 
 use octavo_workload::ConnectionError;
 
 use super::schema::SCHEMA;
-use crate::wire::Stream;
+use crate::{DatabaseError, wire::Stream};
 
 /// How long one address may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -203,6 +206,137 @@ fn port_of<'p>(
             .ok_or_else(|| refused("the port is no number from 1 to 65535"))?,
     };
     Ok((host, port))
+}
+
+/// A URL of a database to be copied: as the programs of its makers understand it, with the
+/// password apart, so that it stands in no command line.
+#[derive(Clone)]
+pub(crate) struct SourceUrl {
+    bare: String,
+    password: Option<String>,
+}
+
+impl SourceUrl {
+    /// # Errors
+    /// [`DatabaseError::Source`] for what is none.
+    pub(crate) fn read(source: &OsStr) -> Result<Self, DatabaseError> {
+        let text = source.to_str().unwrap_or_default();
+        let refused = |reason: &str| DatabaseError::Source {
+            name: format!("'{}'", without_password(text)),
+            reason: format!("is no URL of a database: {reason}"),
+        };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| refused("no ://"))?;
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, behind) = rest.split_at(end);
+        if authority.matches('@').count() > 1 || behind.contains('@') {
+            return Err(refused(
+                "more than one @: write those of names and passwords as %40",
+            ));
+        }
+        if behind.contains("password=") {
+            return Err(refused(
+                "put the password before the @, or into PGPASSWORD or a file of passwords",
+            ));
+        }
+        let (bare, password) = match authority.split_once('@') {
+            None => (text.to_owned(), None),
+            Some((who, place)) => {
+                let (user, password) = match who.split_once(':') {
+                    Some((user, password)) => (user, Some(password)),
+                    None => (who, None),
+                };
+                (format!("{scheme}://{user}@{place}{behind}"), password)
+            }
+        };
+        let password = password
+            .map(|text| decoded(text).ok_or_else(|| refused("the password is not well encoded")))
+            .transpose()?;
+        Ok(Self { bare, password })
+    }
+
+    /// Its parts, for programs that take no URL.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Source`] for one without a database, or that is not well encoded.
+    pub(crate) fn parts(&self) -> Result<SourceParts, DatabaseError> {
+        let refused = |reason: &str| self.refuse(format!("is no URL of a database: {reason}"));
+        let decode = |text: &str| decoded(text).ok_or_else(|| refused("it is not well encoded"));
+        let (_, rest) = self.bare.split_once("://").unwrap_or_default();
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (host, port) = port_of(place, Protocol::Mysql, &|reason| UrlError {
+            shown: self.bare.clone(),
+            reason: reason.into(),
+        })
+        .map_err(|error| refused(&error.reason))?;
+        if database.is_empty() {
+            return Err(refused(
+                "name the database behind the host, as in //HOST/DATABASE",
+            ));
+        }
+        let parameters = parameters.split('&').filter(|part| !part.is_empty());
+        let parameter = |part: &str| -> Result<_, DatabaseError> {
+            let (name, value) = part
+                .split_once('=')
+                .ok_or_else(|| refused("a parameter is NAME=VALUE"))?;
+            Ok((name.to_owned(), decode(value)?))
+        };
+        Ok(SourceParts {
+            user: decode(user)?,
+            host: decode(host)?,
+            port,
+            database: decode(database)?,
+            parameters: parameters.map(parameter).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Without the password.
+    pub(crate) fn bare(&self) -> &str {
+        &self.bare
+    }
+
+    pub(crate) fn password(&self) -> Option<&str> {
+        self.password.as_deref()
+    }
+
+    /// Why it cannot be copied.
+    pub(crate) fn refuse(&self, reason: impl Into<String>) -> DatabaseError {
+        DatabaseError::Source {
+            name: self.to_string(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A text that may be a URL, without what may be a password.
+pub fn hide_password(text: &str) -> Cow<'_, str> {
+    if !text.contains("://") {
+        return text.into();
+    }
+    match SourceUrl::read(OsStr::new(text)) {
+        Ok(url) => url.bare.into(),
+        Err(_) => without_password(text).into(),
+    }
+}
+
+/// What a [`SourceUrl`] says, but for its password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceParts {
+    /// Empty for the user that Octavo runs as.
+    pub(crate) user: String,
+    /// Empty for this machine.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) database: String,
+    /// What stands behind the question mark.
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+impl fmt::Display for SourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.bare)
+    }
 }
 
 /// Decodes percent signs (RFC 3986, section 2.1); `None` when that is not

@@ -223,16 +223,17 @@ impl Channel {
         }
     }
 
-    /// Reads the definitions of `count` columns, and the packet behind them
+    /// Reads the definitions of `count` columns, which `each` gets with the packets that they are
+    /// in, and the packet behind them
     /// where there is one.
     pub(crate) fn definitions(
         &mut self,
         count: usize,
-        mut each: impl FnMut(ServerColumn),
+        mut each: impl FnMut(ServerColumn, &[u8]),
     ) -> Result<(), Failure> {
         for _ in 0..count {
             self.next()?;
-            each(ServerColumn::parse(self.payload())?);
+            each(ServerColumn::parse(self.payload())?, self.payload());
         }
         if !self.without_eof && count > 0 {
             self.next()?;
@@ -354,7 +355,7 @@ mod tests {
         fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..80)) {
             let mut channel = channel(&bytes);
             if let Ok(Head::Rows { columns, .. }) = channel.head()
-                && channel.definitions(columns, |_| ()).is_ok()
+                && channel.definitions(columns, |_, _| ()).is_ok()
             {
                 while let Ok(Next::Row) = channel.row() {}
             }

@@ -12,7 +12,7 @@ use octavo_workload::{
     schema::{Column, ColumnKind, Table},
 };
 
-use crate::estimate::{columns, sum_of_tables};
+use crate::estimate::{columns, of_copy, sum_of_tables};
 
 /// A data directory without tables of ours: the system's tables, undo logs and
 /// the redo log of a snapshot. MariaDB 10.11: 25 MiB up to pages of 16 KiB, 90 MiB
@@ -37,6 +37,9 @@ pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCoun
 
 /// About how many bytes the tables and indexes of a workload have.
 pub(super) fn estimate_rows(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+    if let Some(copy) = workload.copy_of() {
+        return of_copy(copy);
+    }
     let table = |table: &Table, rows| of_table(table, rows, page_size);
     ByteCount::new(sum_of_tables(workload, table))
 }

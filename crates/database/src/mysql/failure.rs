@@ -1,14 +1,13 @@
 //! What goes wrong between us and a server, as the errors that workloads and
 //! callers act on.
 
-use std::io;
+use std::{fmt, io};
 
 use octavo_workload::{ConnectionError, connection::Conflict};
 
 /// An error that the server answered with
 /// (<https://mariadb.com/kb/en/err_packet/>).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message} (error {code}, SQLSTATE {state})")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerError {
     /// The server's number for it.
     pub(crate) code: u16,
@@ -17,6 +16,22 @@ pub(crate) struct ServerError {
     /// The server's words.
     pub(crate) message: String,
 }
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            state,
+            message,
+        } = self;
+        match message.as_str() {
+            "" => write!(f, "error {code}, SQLSTATE {state}"),
+            _ => write!(f, "{message} (error {code}, SQLSTATE {state})"),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
 
 impl ServerError {
     /// Reads an error packet; of one that is cut short, the fields that arrived.
@@ -77,6 +92,18 @@ impl Failure {
             Self::Server(error) => is_lost(error.code),
             Self::Stream(_) | Self::Malformed(_) | Self::Ended(_) => true,
             Self::Refused(_) => false,
+        }
+    }
+
+    /// The same without the server's words, which may have values of rows in them. That the
+    /// storage is full has none.
+    pub(crate) fn without_words(self) -> Self {
+        match self {
+            Self::Server(error) if !error.is_full() => Self::Server(ServerError {
+                message: String::new(),
+                ..error
+            }),
+            other => other,
         }
     }
 
@@ -166,6 +193,17 @@ mod tests {
         }
         let other = sorted(1064, "You have an error");
         assert_eq!(other.to_string(), "run SELECT 1");
+    }
+
+    #[test]
+    fn of_private_values_only_the_code_is_told() {
+        let error = ServerError {
+            code: 1062,
+            state: "23000".into(),
+            message: "Duplicate entry 'x'".into(),
+        };
+        let told = Failure::Server(error).without_words();
+        assert_eq!(told.to_string(), "error 1062, SQLSTATE 23000");
     }
 
     #[test]

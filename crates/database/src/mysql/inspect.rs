@@ -38,7 +38,9 @@ pub(super) fn open(
         account.as_ref(),
     )?;
     drop(first);
-    let mut session = instance.session(Some(ddl::DATABASE), &setup(programs.version.flavour))?;
+    let mut setup = setup(programs.version.flavour);
+    setup.extend(layout.own_setup()?);
+    let mut session = instance.session(Some(ddl::DATABASE), &setup)?;
     read_only(&mut session, workload)?;
     let end = move || {
         // A server that does not stop well is killed, and recovers at its

@@ -88,6 +88,7 @@ pub(crate) fn initialise(
         account,
         group: None,
         on_death: Signal::KILL,
+        input: None,
         environment: Vec::new(),
     };
     run_tool("make a data directory", &launch, INITIALISE_LIMIT, stopped)?;
@@ -128,6 +129,7 @@ impl Instance {
             account,
             group: None,
             on_death: Signal::KILL,
+            input: None,
             environment: Vec::new(),
         })?;
         let session = wait_until_ready(&server, START_LIMIT, &mut || {

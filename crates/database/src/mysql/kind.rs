@@ -90,6 +90,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
             costs: &[],
         },
         buffer_size: buffer_is_all,
+        copying: "the statements of a dump, and new statistics; the dump comes on top",
     },
     make: |options| Ok(Box::new(make(Flavour::Mysql, options))),
 };

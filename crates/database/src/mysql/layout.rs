@@ -34,6 +34,8 @@ pub(crate) struct Layout {
     pub(crate) log: PathBuf,
     /// The page size of the data directory, in bytes.
     pub(super) page_size: PathBuf,
+    /// The SQL mode of the user's server, where this is a copy.
+    sql_mode: PathBuf,
 }
 
 impl Layout {
@@ -46,6 +48,7 @@ impl Layout {
             temporary: directory.join("tmp"),
             log: directory.join("server.log"),
             page_size: directory.join("page-size"),
+            sql_mode: directory.join("sql-mode"),
             directory,
         })
     }
@@ -69,6 +72,21 @@ impl Layout {
                 let error = io::Error::new(io::ErrorKind::InvalidData, "it holds no page size");
                 named("read", &self.page_size)(error)
             })
+    }
+
+    /// Notes the SQL mode of the server that a copy is of.
+    pub(crate) fn note_sql_mode(&self, mode: &str) -> Result<()> {
+        fs::write(&self.sql_mode, mode).map_err(named("write", &self.sql_mode))
+    }
+
+    /// What sessions on a copy of the user's own data are set to besides: the SQL mode of its
+    /// server.
+    pub(crate) fn own_setup(&self) -> Result<Option<String>> {
+        match fs::read_to_string(&self.sql_mode) {
+            Ok(mode) => Ok(Some(format!("SET SESSION sql_mode='{mode}'"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(named("read", &self.sql_mode)(error)),
+        }
     }
 
     /// Whether files that are opened with O_DIRECT are read and written past the page cache.

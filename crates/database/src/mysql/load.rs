@@ -57,14 +57,9 @@ pub(super) fn load(
     let begin = Instant::now();
     let account = Account::of_servers()?;
     let account = account.as_ref();
-    initialise(programs, layout, page_size, account, &mut || {
+    let (server, mut session) = start(programs, layout, page_size, account, &mut || {
         progress(0).is_break()
     })?;
-    let purpose = Purpose::Load {
-        buffer: buffer(),
-        redo: REDO,
-    };
-    let (server, mut session) = Instance::start(programs, layout, page_size, &purpose, account)?;
     session.simple(&ddl::create_database())?;
     let mut watched = |rows| {
         let answer = progress(rows);
@@ -84,17 +79,45 @@ pub(super) fn load(
     })?;
     session.simple(&format!("USE {}", ddl::DATABASE))?;
     watch_references(&mut session, workload)?;
-    // Nothing is left for a copy's first run to purge or merge.
-    session.simple("SET GLOBAL innodb_fast_shutdown=0")?;
-    drop(session);
-    server.stop()?;
-    shrink(programs, layout, page_size, account)?;
+    settle(programs, layout, page_size, account, server, session)?;
     unless_stopped(progress(rows))?;
     Ok(LoadReport {
         rows,
         size: tree::size(&layout.directory)?,
         elapsed: begin.elapsed(),
     })
+}
+
+/// Makes a data directory and starts a server that loads it.
+pub(super) fn start(
+    programs: &Programs,
+    layout: &Layout,
+    page_size: PageSize,
+    account: Option<&Account>,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<(Instance, Session)> {
+    initialise(programs, layout, page_size, account, stopped)?;
+    let purpose = Purpose::Load {
+        buffer: buffer(),
+        redo: REDO,
+    };
+    Instance::start(programs, layout, page_size, &purpose, account)
+}
+
+/// Stops a server that has loaded, and leaves its files as snapshots have them.
+pub(super) fn settle(
+    programs: &Programs,
+    layout: &Layout,
+    page_size: PageSize,
+    account: Option<&Account>,
+    server: Instance,
+    mut session: Session,
+) -> Result<()> {
+    // Nothing is left for a copy's first run to purge or merge.
+    session.simple("SET GLOBAL innodb_fast_shutdown=0")?;
+    drop(session);
+    server.stop()?;
+    shrink(programs, layout, page_size, account)
 }
 
 /// A quarter of the memory, at most [`BUFFER_MAX`], in MiB.

@@ -20,6 +20,7 @@ mod kind;
 mod layout;
 mod load;
 mod old_blocks;
+mod own;
 mod programs;
 mod running;
 mod session;
@@ -35,8 +36,8 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
-    Settings,
+    CopyOwn, Database, DatabaseKind, Derive, Inspection, LoadReport, Progress, RestoreMethod,
+    Result, Running, Settings,
     database::at_rate,
     server::{account::Account, tree},
 };
@@ -114,8 +115,22 @@ impl Database for Mysql {
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport> {
-        let layout = Layout::resolve(snapshot)?;
-        load::load(self.programs()?, &layout, page_size, workload, progress)
+        match workload.copy_of() {
+            Some(copy) => own::dump(self, copy, snapshot, progress),
+            None => {
+                let layout = Layout::resolve(snapshot)?;
+                load::load(self.programs()?, &layout, page_size, workload, progress)
+            }
+        }
+    }
+
+    fn copies_own(&self) -> Option<&dyn CopyOwn> {
+        Some(self)
+    }
+
+    /// The user's own database is asked for its rows once.
+    fn derivation(&self, workload: &dyn Workload) -> Option<&dyn Derive> {
+        workload.copy_of().map(|_| self as &dyn Derive)
     }
 
     fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {

@@ -70,6 +70,7 @@ pub(super) struct RunningMysql {
     old_blocks: Option<OldBlocks>,
     instance: Instance,
     statements: &'static [Statement],
+    own_setup: Option<String>,
     settings: Settings,
     storage_path: StoragePath,
     /// Where the page cache is on the way.
@@ -123,6 +124,7 @@ impl RunningMysql {
             old_blocks: OldBlocks::read(instance.session(None, &[])?)?,
             instance,
             statements: workload.statements(),
+            own_setup: layout.own_setup()?,
             settings: settings.clone(),
             storage_path,
             write_back: (storage_path != StoragePath::Direct)
@@ -259,7 +261,8 @@ impl Running for RunningMysql {
             "client {client} is too many"
         );
         let level = isolation_level(self.settings.isolation);
-        let setup = session_setup(self.flavour, level, STATEMENT_LIMIT);
+        let mut setup = session_setup(self.flavour, level, STATEMENT_LIMIT);
+        setup.extend(self.own_setup.clone());
         let session = self.instance.session(Some(ddl::DATABASE), &setup)?;
         let level = self.settings.isolation.unwrap_or(Isolation::RepeatableRead);
         let mut session = session.at_level(level);

@@ -32,7 +32,7 @@ use super::{
     handshake::{self, Greeting, Login},
     value::{BinaryRow, ServerColumn, parameter_type, push_parameter},
 };
-use crate::{marks::rewrite, settings::Isolation, wire::Stream};
+use crate::{marks::rewrite, settings::Isolation, shown::shown, wire::Stream};
 
 /// Commands (<https://mariadb.com/kb/en/2-text-protocol/>).
 mod command {
@@ -46,13 +46,12 @@ mod command {
 /// A statement that the server has prepared.
 #[derive(Debug)]
 struct Prepared {
-    sql: &'static str,
+    statement: &'static Statement,
     /// The server's number for it.
     id: u32,
     /// For each mark the parameter that it takes and how that is sent.
     marks: Box<[(usize, ColumnKind)]>,
     parameters: usize,
-    kinds: &'static [ColumnKind],
     columns: Vec<ServerColumn>,
     /// Whether the server was told the parameters' types.
     has_types: bool,
@@ -90,6 +89,8 @@ pub(crate) struct Session {
     level: Isolation,
     transaction: Transaction,
     adaptive_wait: AdaptiveWait,
+    /// Whether what the server says of an error may have the user's own values in it.
+    is_private: bool,
     /// Why the session ended, once it has.
     ended: Option<String>,
 }
@@ -129,6 +130,7 @@ impl Session {
             level: Isolation::RepeatableRead,
             transaction: Transaction::None,
             adaptive_wait: AdaptiveWait::default(),
+            is_private: false,
             ended: None,
         };
         for sql in setup {
@@ -147,6 +149,7 @@ impl Session {
     /// them in one exchange.
     pub(crate) fn prepare_all(&mut self, statements: &'static [Statement]) -> Result<()> {
         self.check_open()?;
+        self.is_private = statements.iter().any(|statement| statement.is_private);
         let marked: Vec<_> = statements.iter().map(|s| with_marks(s.sql)).collect();
         for (sql, _) in &marked {
             let sent = self.queue(command::STMT_PREPARE, sql);
@@ -162,7 +165,7 @@ impl Session {
         self.prepared.clear();
         for (statement, (_, numbers)) in statements.iter().zip(marked) {
             let prepared = self.take_prepared(statement, &numbers);
-            match self.conclude(prepared, || format!("prepare {}", statement.sql)) {
+            match self.conclude(prepared, || format!("prepare {}", shown(statement))) {
                 Ok(prepared) => self.prepared.push(prepared),
                 Err(lost @ ConnectionError::Lost(_)) => return Err(lost),
                 Err(error) => {
@@ -179,7 +182,8 @@ impl Session {
         numbers: &[usize],
     ) -> Result<Prepared, Failure> {
         let mut columns = Vec::with_capacity(statement.result.len());
-        let (id, parameters) = take_preparation(&mut self.channel, &mut columns)?;
+        let (id, parameters) =
+            take_preparation(&mut self.channel, |column, _| columns.push(column))?;
         let kinds = numbers.iter().map(|number| {
             let parameter = number.checked_sub(1)?;
             let kind = statement.parameters.get(parameter)?;
@@ -190,11 +194,10 @@ impl Session {
         let fits = columns.len() == statement.result.len() || statement.result.is_empty();
         match (marks, fits) {
             (Some(marks), true) => Ok(Prepared {
-                sql: statement.sql,
+                statement,
                 id,
                 marks,
                 parameters: statement.parameters.len(),
-                kinds: statement.result,
                 columns,
                 has_types: false,
             }),
@@ -204,6 +207,37 @@ impl Session {
                 columns.len()
             ))),
         }
+    }
+
+    /// What a statement takes and gives, without running it: how many parameters, and the names
+    /// of its columns with what the server says of them.
+    pub(crate) fn describe(&mut self, sql: &str) -> Result<(usize, Vec<(String, ServerColumn)>)> {
+        self.check_open()?;
+        let described = self.describe_exchange(sql);
+        self.conclude(described, || "prepare a statement".into())
+    }
+
+    fn describe_exchange(
+        &mut self,
+        sql: &str,
+    ) -> Result<(usize, Vec<(String, ServerColumn)>), Failure> {
+        self.send(|session| session.queue(command::STMT_PREPARE, &with_marks(sql).0))?;
+        let mut columns = Vec::new();
+        let (id, parameters) = take_preparation(&mut self.channel, |column, definition| {
+            columns.push((name_of(definition), column));
+        })?;
+        self.close(id)?;
+        Ok((parameters, columns))
+    }
+
+    /// Has the server forget a statement, which it does not answer.
+    fn close(&mut self, id: u32) -> Result<(), Failure> {
+        self.channel.command(|out| {
+            out.push(command::STMT_CLOSE);
+            out.extend_from_slice(&id.to_le_bytes());
+            Ok(())
+        })?;
+        Ok(self.channel.flush()?)
     }
 
     /// Runs a statement as it stands, and drops its rows.
@@ -243,7 +277,7 @@ impl Session {
             Head::File => Err(Failure::Malformed("it asks for a file")),
             Head::Rows { columns, defined } => {
                 let defined = if defined { columns } else { 0 };
-                self.channel.definitions(defined, drop)?;
+                self.channel.definitions(defined, |_, _| {})?;
                 while self.channel.row()? == Next::Row {
                     visit(self.channel.payload())?;
                 }
@@ -273,7 +307,8 @@ impl Session {
     ) -> Result<u64, Failure> {
         self.send(|session| session.queue(command::STMT_PREPARE, sql))?;
         let mut columns = Vec::new();
-        let (id, parameters) = take_preparation(&mut self.channel, &mut columns)?;
+        let (id, parameters) =
+            take_preparation(&mut self.channel, |column, _| columns.push(column))?;
         let result = if parameters == 0 && columns.len() == kinds.len() {
             self.scan_prepared(id, kinds, &mut columns, visit)
         } else {
@@ -283,13 +318,7 @@ impl Session {
                 kinds.len()
             )))
         };
-        // Not answered.
-        self.channel.command(|out| {
-            out.push(command::STMT_CLOSE);
-            out.extend_from_slice(&id.to_le_bytes());
-            Ok(())
-        })?;
-        self.channel.flush()?;
+        self.close(id)?;
         result
     }
 
@@ -367,7 +396,10 @@ impl Session {
             for prepared in &mut self.prepared {
                 prepared.has_types = false;
             }
-            failure.sort(context)
+            match self.is_private {
+                true => failure.without_words().sort(context),
+                false => failure.sort(context),
+            }
         })
     }
 
@@ -471,11 +503,12 @@ impl Session {
             parameters.len(),
             prepared.parameters,
             "parameters of {}",
-            prepared.sql
+            shown(prepared.statement)
         );
         self.channel
             .command(|out| push_bound_execution(out, prepared, parameters))?;
-        prepared.has_types = true;
+        // Those of the user's own values follow the values.
+        prepared.has_types = !prepared.statement.is_private;
         Ok(())
     }
 
@@ -490,7 +523,7 @@ impl Session {
         take_answer(
             &mut self.channel,
             &mut prepared.columns,
-            prepared.kinds,
+            prepared.statement.result,
             &mut self.scratch,
             visit,
         )
@@ -503,11 +536,11 @@ impl Session {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         self.check_open()?;
-        let sql = self.prepared[statement.0].sql;
+        let of = self.prepared[statement.0].statement;
         let result = self
             .send(|session| session.queue_execution(statement, parameters))
             .and_then(|()| self.take_execution(statement, visit));
-        self.conclude(result, || format!("run {sql}"))
+        self.conclude(result, || format!("run {}", shown(of)))
     }
 
     /// Ends the transaction on the server, if it has seen it.
@@ -602,8 +635,8 @@ impl Connection for Session {
                     visit(position, row);
                 }
             });
-            let sql = self.prepared[call.statement.0].sql;
-            match self.conclude(result, || format!("run {sql}")) {
+            let of = self.prepared[call.statement.0].statement;
+            match self.conclude(result, || format!("run {}", shown(of))) {
                 Ok(count) => counts.push(count),
                 Err(lost @ ConnectionError::Lost(_)) => return Err(lost),
                 Err(error) => {
@@ -638,7 +671,7 @@ fn push_execution(out: &mut Vec<u8>, id: u32) {
 }
 
 /// Appends an execution with its parameters. A NULL is one by its bit alone,
-/// so types never change and are sent once.
+/// so declared types never change and are sent once.
 #[inline]
 fn push_bound_execution(
     out: &mut Vec<u8>,
@@ -654,9 +687,9 @@ fn push_bound_execution(
     out.resize(nulls + marks.len().div_ceil(8), 0);
     out.push(u8::from(!prepared.has_types));
     if !prepared.has_types {
-        for &(_, kind) in marks {
+        for &(parameter, kind) in marks {
             // Signed.
-            out.extend_from_slice(&[parameter_type(kind), 0]);
+            out.extend_from_slice(&[parameter_type(kind, parameters[parameter]), 0]);
         }
     }
     for (mark, &(parameter, kind)) in marks.iter().enumerate() {
@@ -669,10 +702,10 @@ fn push_bound_execution(
 }
 
 /// Takes the answer to a preparation; returns the statement's number and how
-/// many parameters it has.
+/// many parameters it has. `each` gets its columns, with their definitions.
 fn take_preparation(
     channel: &mut Channel,
-    columns: &mut Vec<ServerColumn>,
+    mut each: impl FnMut(ServerColumn, &[u8]),
 ) -> Result<(u32, usize), Failure> {
     channel.head()?;
     let mut fields = Fields(channel.payload());
@@ -680,9 +713,19 @@ fn take_preparation(
     let id = fields.u32()?;
     let column_count = usize::from(fields.u16()?);
     let parameters = usize::from(fields.u16()?);
-    channel.definitions(parameters, drop)?;
-    channel.definitions(column_count, |column| columns.push(column))?;
+    channel.definitions(parameters, |_, _| {})?;
+    channel.definitions(column_count, &mut each)?;
     Ok((id, parameters))
+}
+
+/// The name in a column's definition: the fifth of its texts.
+fn name_of(definition: &[u8]) -> String {
+    let mut fields = Fields(definition);
+    let mut name = &[][..];
+    for _ in 0..5 {
+        name = fields.text().unwrap_or_default();
+    }
+    String::from_utf8_lossy(name).into_owned()
 }
 
 /// The statement with the server's marks for parameters, `?` for `?1`, and the
@@ -714,7 +757,7 @@ fn take_answer(
     if defined {
         scratch.columns.clear();
         let found = &mut scratch.columns;
-        channel.definitions(count, |column| found.push(column))?;
+        channel.definitions(count, |column, _| found.push(column))?;
         std::mem::swap(columns, &mut scratch.columns);
     }
     if count != columns.len() || (count != kinds.len() && !kinds.is_empty()) {

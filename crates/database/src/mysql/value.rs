@@ -3,7 +3,7 @@
 
 use jiff::civil::DateTime;
 use octavo_workload::{
-    connection::{Row, Value},
+    connection::{Real, Row, Value},
     schema::ColumnKind,
 };
 
@@ -34,12 +34,18 @@ mod types {
     pub(super) const VAR_STRING: u8 = 253;
 }
 
-/// The type that a parameter of a kind is sent as.
-pub(crate) fn parameter_type(kind: ColumnKind) -> u8 {
+/// The type that a parameter of a kind is sent as. A value of the user's own has that which suits
+/// it, as it would have in the statement's text.
+pub(crate) fn parameter_type(kind: ColumnKind, value: Value<'_>) -> u8 {
     match kind {
+        ColumnKind::Any => match value {
+            Value::Integer(_) => types::LONGLONG,
+            Value::Real(_) => types::DOUBLE,
+            _ => types::VAR_STRING,
+        },
         ColumnKind::Integer | ColumnKind::Integer32 => types::LONGLONG,
         ColumnKind::Decimal { .. } => types::NEWDECIMAL,
-        ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any => types::VAR_STRING,
+        ColumnKind::Char(_) | ColumnKind::Varchar(_) => types::VAR_STRING,
         ColumnKind::Timestamp => types::DATETIME,
     }
 }
@@ -52,8 +58,11 @@ pub(crate) fn push_parameter(
     value: Value<'_>,
 ) -> Result<(), Failure> {
     match (kind, value) {
-        (ColumnKind::Integer | ColumnKind::Integer32, Value::Integer(number)) => {
+        (ColumnKind::Integer | ColumnKind::Integer32 | ColumnKind::Any, Value::Integer(number)) => {
             out.extend_from_slice(&number.to_le_bytes());
+        }
+        (ColumnKind::Any, Value::Real(number)) => {
+            out.extend_from_slice(&number.get().to_le_bytes());
         }
         (ColumnKind::Decimal { .. }, Value::Decimal { unscaled, scale }) => {
             // The longest: a sign, a zero and a point besides 255 digits. Its
@@ -67,7 +76,7 @@ pub(crate) fn push_parameter(
                 .filter(|&length| length <= 0xfa)
                 .ok_or_else(|| Failure::Refused(format!("{scale} is no scale of a decimal")))?;
         }
-        (ColumnKind::Char(_) | ColumnKind::Varchar(_), Value::Text(text)) => {
+        (ColumnKind::Char(_) | ColumnKind::Varchar(_) | ColumnKind::Any, Value::Text(text)) => {
             push_length(out, text.len());
             out.extend_from_slice(text.as_bytes());
         }
@@ -205,6 +214,8 @@ fn push_digits(out: &mut Vec<u8>, mut number: u64, width: usize) {
 pub(crate) struct ServerColumn {
     kind: u8,
     is_unsigned: bool,
+    /// Whether its bytes are no text: the number of the character set `binary`.
+    is_binary: bool,
 }
 
 impl ServerColumn {
@@ -215,16 +226,35 @@ impl ServerColumn {
         /// decimals, and two bytes that mean nothing.
         const TAIL: usize = 13;
         const UNSIGNED: u16 = 0x20;
+        const BINARY: u16 = 63;
         match definition
             .len()
             .checked_sub(TAIL)
             .map(|at| &definition[at..])
         {
-            Some(&[0x0c, _, _, _, _, _, _, kind, low, high, _, _, _]) => Ok(Self {
+            Some(&[0x0c, set, above, _, _, _, _, kind, low, high, _, _, _]) => Ok(Self {
                 kind,
+                is_binary: u16::from_le_bytes([set, above]) == BINARY,
                 is_unsigned: u16::from_le_bytes([low, high]) & UNSIGNED != 0,
             }),
             _ => Err(Failure::Malformed("a column's definition that is none")),
+        }
+    }
+
+    /// Why it cannot be a variable of a script, if it cannot.
+    pub(crate) fn unlike_variables(self) -> Option<&'static str> {
+        use types::{
+            DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, INT24, LONG, LONGLONG, NEWDECIMAL, NULL, SHORT,
+            TIME, TIMESTAMP, TINY, YEAR,
+        };
+        match self.kind {
+            DATE | DATETIME | TIMESTAMP | TIME => {
+                Some("is a time: give its text by CAST(... AS CHAR)")
+            }
+            DECIMAL | DOUBLE | FLOAT | INT24 | LONG | LONGLONG | NEWDECIMAL | NULL | SHORT
+            | TINY | YEAR => None,
+            _ if self.is_binary => Some("has bytes that are no text: give HEX(...) of them"),
+            _ => None,
         }
     }
 
@@ -297,7 +327,9 @@ impl<'r> BinaryRow<'r> {
                     start = at(text);
                     let bytes = &packet[start as usize..end as usize];
                     debug_assert_eq!(length, bytes.len() as u64);
-                    if !bytes.is_ascii() && str::from_utf8(bytes).is_err() {
+                    // Nobody asks for what is behind the declared columns.
+                    let is_asked = position < kinds.len();
+                    if is_asked && !bytes.is_ascii() && str::from_utf8(bytes).is_err() {
                         return Err(Failure::Malformed("a text that is not UTF-8"));
                     }
                 }
@@ -368,9 +400,17 @@ fn decode(column: ServerColumn, kind: ColumnKind, bytes: &[u8]) -> Option<Value<
                 false => integer(i64::from_le_bytes(bytes)),
             }
         }
-        types::NEWDECIMAL | types::DECIMAL => decimal(kind, bytes),
+        types::NEWDECIMAL | types::DECIMAL if kind != ColumnKind::Any => decimal(kind, bytes),
+        types::FLOAT => {
+            let number = f32::from_le_bytes(bytes.try_into().ok()?);
+            Some(Value::Real(Real::new(number.into())))
+        }
+        types::DOUBLE => {
+            let number = f64::from_le_bytes(bytes.try_into().ok()?);
+            Some(Value::Real(Real::new(number)))
+        }
         types::DATE | types::DATETIME | types::TIMESTAMP => datetime(bytes).map(Value::Timestamp),
-        types::FLOAT | types::DOUBLE | types::TIME => None,
+        types::TIME => None,
         _ => str::from_utf8(bytes).ok().map(Value::Text),
     }
 }
@@ -458,6 +498,7 @@ mod tests {
         ServerColumn {
             kind,
             is_unsigned: false,
+            is_binary: false,
         }
     }
 
@@ -471,7 +512,7 @@ mod tests {
     fn sent_back(value: Value<'_>, kind: ColumnKind) {
         let mut packet = vec![0, 0];
         packet.extend(written(value, kind));
-        let (columns, kinds) = ([column(parameter_type(kind))], [kind]);
+        let (columns, kinds) = ([column(parameter_type(kind, value))], [kind]);
         let mut places = Vec::new();
         let row = BinaryRow::parse(&packet, &columns, &kinds, &mut places).unwrap();
         assert_eq!(row.value(0), value);
@@ -523,7 +564,10 @@ mod tests {
             (types::LONGLONG, false, &[0xff; 8], Some(-1)),
             (types::LONGLONG, true, &[0xff; 8], None),
         ] {
-            let column = ServerColumn { kind, is_unsigned };
+            let column = ServerColumn {
+                is_unsigned,
+                ..column(kind)
+            };
             let value = decode(column, ColumnKind::Integer, bytes);
             assert_eq!(value, wanted.map(Value::Integer));
         }

@@ -429,6 +429,7 @@ impl Build<'_> {
                 group: None,
                 on_death: Signal::TERM,
                 // Compilers leave nothing elsewhere either.
+                input: None,
                 environment: vec![("TMPDIR".into(), directory.into())],
             },
             STEP_LIMIT,

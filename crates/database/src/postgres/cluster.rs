@@ -154,6 +154,7 @@ impl Cluster {
             // Immediate shutdown: the server ends its processes and frees its
             // shared memory, and writes nothing.
             on_death: Signal::QUIT,
+            input: None,
             environment: Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use super::{
     statement::close,
     value::{Encoder, Unsuitable},
 };
-use crate::sqlite::start_of;
+use crate::shown::start_of;
 
 /// Before the first row: a signature, no flags, no further header.
 const HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";

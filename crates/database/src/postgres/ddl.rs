@@ -73,6 +73,9 @@ pub(super) fn estimate(workload: &dyn Workload, page_size: PageSize) -> ByteCoun
 
 /// About how many bytes the tables and indexes of these rows have.
 pub(super) fn estimate_rows(workload: &dyn Workload, page_size: PageSize) -> ByteCount {
+    if let Some(copy) = workload.copy_of() {
+        return estimate::of_copy(copy);
+    }
     let page = u64::from(page_size.get());
     let table = |table: &Table, rows| table_bytes(table, rows, page);
     ByteCount::new(estimate::sum_of_tables(workload, table))

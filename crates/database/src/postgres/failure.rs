@@ -36,6 +36,8 @@ pub(crate) struct ServerError {
     pub(crate) code: String,
     /// What happened.
     pub(crate) message: String,
+    /// Where in the statement, as the number of a character from 1.
+    pub(crate) position: Option<usize>,
     /// More of it, or nothing.
     pub(crate) detail: String,
     /// What to do about it, or nothing.
@@ -44,11 +46,14 @@ pub(crate) struct ServerError {
 
 impl std::fmt::Display for ServerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}: {}", self.severity, self.code, self.message)?;
-        for more in [&self.detail, &self.hint] {
-            if !more.is_empty() {
-                write!(f, "; {more}")?;
-            }
+        write!(f, "{} {}", self.severity, self.code)?;
+        let parts = [
+            (": ", &self.message),
+            ("; ", &self.detail),
+            ("; ", &self.hint),
+        ];
+        for (mark, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
+            write!(f, "{mark}{part}")?;
         }
         Ok(())
     }
@@ -72,6 +77,11 @@ impl ServerError {
                 b'M' => &mut error.message,
                 b'D' => &mut error.detail,
                 b'H' => &mut error.hint,
+                b'P' => {
+                    let digits = str::from_utf8(text).ok();
+                    error.position = digits.and_then(|digits| digits.parse().ok());
+                    continue;
+                }
                 _ => continue,
             };
             *place = String::from_utf8_lossy(text).into_owned();
@@ -131,6 +141,19 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
+    /// The same without what the server says besides its code, which may have values of rows in
+    /// it. That the storage is full has none.
+    pub(crate) fn without_words(self) -> Self {
+        match self {
+            Self::Server(error) if !error.says_full() => Self::Server(Box::new(ServerError {
+                severity: error.severity,
+                code: error.code,
+                ..ServerError::default()
+            })),
+            other => other,
+        }
+    }
+
     /// Whether nothing more can be asked over the same connection.
     pub(crate) fn ends_session(&self) -> bool {
         match self {
@@ -210,6 +233,22 @@ mod tests {
         );
         let ended = error("25P03", "FATAL", "idle in transaction");
         assert!(matches!(ended, ConnectionError::Lost(_)));
+    }
+
+    #[test]
+    fn of_private_values_only_the_code_is_told() {
+        let body = b"VERROR\0C23505\0Mduplicate (5)\0DKey (5)\0P12\0\0";
+        let parsed = ServerError::parse(body);
+        assert_eq!(parsed.position, Some(12));
+        let told = Failure::Server(Box::new(parsed)).without_words();
+        let told = told.into_error(|| "run a statement".into());
+        assert_eq!(told.source().unwrap().to_string(), "ERROR 23505");
+        let full = ServerError::parse(b"VERROR\0C53100\0Mno room\0\0");
+        let told = Failure::Server(Box::new(full)).without_words();
+        assert!(matches!(
+            told.into_error(String::new),
+            ConnectionError::Full(_)
+        ));
     }
 
     #[test]

@@ -118,6 +118,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             costs: &[Cost::LittlePageCache],
         },
         buffer_size,
+        copying: "pg_restore with two jobs, then VACUUM ANALYZE; the dump comes on top",
     },
     make: |options| Ok(Box::new(make(options)?)),
 };

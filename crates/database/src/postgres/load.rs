@@ -34,25 +34,7 @@ pub(super) fn load(
     let begin = Instant::now();
     let path = cluster.path();
     cluster.create(page_size, &mut || progress(0) == ControlFlow::Break(()))?;
-    let kilobytes = |bytes: ByteCount| format!("{}kB", bytes.get() >> 10);
-    let server = cluster.start(
-        &[
-            ("shared_buffers", kilobytes(BUFFER)),
-            ("maintenance_work_mem", kilobytes(SORT_MEMORY)),
-            ("fsync", "off".into()),
-            ("full_page_writes", "off".into()),
-            // With the least log, rows of a table that the same transaction
-            // created are not logged.
-            ("wal_level", "minimal".into()),
-            ("max_wal_senders", "0".into()),
-            ("max_wal_size", "4GB".into()),
-            // What stays is copied for every run.
-            ("min_wal_size", "32MB".into()),
-            ("checkpoint_timeout", "1h".into()),
-            ("autovacuum", "off".into()),
-        ],
-        None,
-    )?;
+    let server = cluster.start(&parameters(), None)?;
     // Whoever is asked to stop does not wait for an index to be built.
     let mut watched = |rows| {
         let flow = progress(rows);
@@ -69,12 +51,7 @@ pub(super) fn load(
         unless_stopped(progress(rows))?;
         session.simple(&sql)?;
     }
-    // The rows are frozen and lie in key order: this makes the maps of free
-    // and visible pages, and the statistics of the planner.
-    session.simple("VACUUM ANALYZE")?;
-    // The second one frees the segments of the log that the first one needed.
-    session.simple("CHECKPOINT")?;
-    session.simple("CHECKPOINT")?;
+    settle(&mut session)?;
     drop(session);
     server.stop()?;
     Ok(LoadReport {
@@ -82,6 +59,39 @@ pub(super) fn load(
         size: tree::size(&path)?,
         elapsed: begin.elapsed(),
     })
+}
+
+/// What a server that loads is started with.
+pub(super) fn parameters() -> Vec<(&'static str, String)> {
+    let kilobytes = |bytes: ByteCount| format!("{}kB", bytes.get() >> 10);
+    vec![
+        ("shared_buffers", kilobytes(BUFFER)),
+        ("maintenance_work_mem", kilobytes(SORT_MEMORY)),
+        ("fsync", "off".into()),
+        ("full_page_writes", "off".into()),
+        // With the least log, rows of a table that the same transaction
+        // created are not logged.
+        ("wal_level", "minimal".into()),
+        ("max_wal_senders", "0".into()),
+        ("max_wal_size", "4GB".into()),
+        // What stays is copied for every run.
+        ("min_wal_size", "32MB".into()),
+        ("checkpoint_timeout", "1h".into()),
+        ("autovacuum", "off".into()),
+        // Rows of the user's own may stand in them.
+        ("log_min_messages", "log".into()),
+    ]
+}
+
+/// Brings what was loaded to rest.
+pub(super) fn settle(session: &mut Session) -> Result<()> {
+    // Rows lie as they were loaded: this freezes those that are not, makes the
+    // maps of free and visible pages, and the statistics of the planner.
+    session.simple("VACUUM (FREEZE, ANALYZE)")?;
+    // The second one frees the segments of the log that the first one needed.
+    session.simple("CHECKPOINT")?;
+    session.simple("CHECKPOINT")?;
+    Ok(())
 }
 
 /// Creates a table with its rows, key and indexes, in one transaction.

@@ -15,6 +15,7 @@ mod login;
 mod memory_limiter;
 mod messages;
 mod numeric;
+mod own;
 mod programs;
 mod refusal;
 mod reporting;
@@ -39,8 +40,8 @@ use octavo_workload::Workload;
 use shares::Shares;
 
 use crate::{
-    Database, DatabaseKind, Inspection, LoadReport, Progress, RestoreMethod, Result, Running,
-    Settings, database::at_rate,
+    CopyOwn, Database, DatabaseKind, Derive, Inspection, LoadReport, Progress, RestoreMethod,
+    Result, Running, Settings, database::at_rate,
 };
 use configured::Postgres;
 
@@ -158,8 +159,22 @@ impl Database for Postgres {
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport> {
-        let cluster = self.cluster(snapshot, page_size)?;
-        load::load(cluster, page_size, workload, progress)
+        match workload.copy_of() {
+            Some(copy) => own::dump(self, copy, snapshot, progress),
+            None => {
+                let cluster = self.cluster(snapshot, page_size)?;
+                load::load(cluster, page_size, workload, progress)
+            }
+        }
+    }
+
+    fn copies_own(&self) -> Option<&dyn CopyOwn> {
+        Some(self)
+    }
+
+    /// The user's own database is asked for its rows once.
+    fn derivation(&self, workload: &dyn Workload) -> Option<&dyn Derive> {
+        workload.copy_of().map(|_| self as &dyn Derive)
     }
 
     fn restore(&self, snapshot: &Path, run: &Path) -> Result<RestoreMethod> {

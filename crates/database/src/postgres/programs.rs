@@ -10,14 +10,14 @@ use std::{
 
 use octavo_units::PageSize;
 
-use super::{build, refusal::refuse, source::Source};
+use super::{KIND, build, refusal::refuse, source::Source};
 use crate::{DatabaseError, Result, files::named, server::version};
 
 /// Names the installed server where a directory could be named.
 const INSTALLED: &str = "installed";
 
 /// Where Debian and its descendants put servers, by major version.
-const DISTRIBUTION: &str = "/usr/lib/postgresql";
+pub(super) const DISTRIBUTION: &str = "/usr/lib/postgresql";
 
 /// How to come by a server for a page size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,6 +151,25 @@ impl Programs {
             }
         }
         Ok(())
+    }
+
+    /// The directory of the programs for any page size: given ones, the installed ones where they
+    /// are of the version that is measured, or built ones. With their page size.
+    pub(super) fn any(&self, wal_block_size: PageSize) -> Result<(PageSize, PathBuf)> {
+        if let Some(given) = self.given.first() {
+            return Ok(given.clone());
+        }
+        let page_size = KIND.page_sizes.default;
+        if let (Some((major, bin)), Source::Distribution { major: wanted }) =
+            (installed(), self.source()?)
+            && major == wanted
+        {
+            return Ok((page_size, bin));
+        }
+        self.prepare(&[page_size], wal_block_size, &mut |_| {
+            ControlFlow::Continue(())
+        })?;
+        Ok((page_size, self.find(page_size, wal_block_size)?))
     }
 
     /// Whether programs of one of these are built rather than given.

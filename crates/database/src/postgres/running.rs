@@ -72,7 +72,11 @@ impl RunningPostgres {
                 Err(reason) => (None, Some(reason)),
             }
         };
-        let parameters = parameters(postgres, settings, shares, direct);
+        let mut parameters = parameters(postgres, settings, shares, direct);
+        if workload.copy_of().is_some() {
+            // Errors of statements may have the user's values in them.
+            parameters.push(("log_min_messages", "log".into()));
+        }
         // The limit comes once the server is up: what it takes at its start
         // is not known before, and no data is read by it.
         let server = cluster.start(&parameters, group.as_deref())?;

@@ -25,7 +25,11 @@ use super::{
     messages::{Answer, Channel, SYNC, Status},
     statement::{Description, Prepared, decoders, with_marks},
 };
-use crate::{settings::Isolation, sqlite::start_of, wire::Stream};
+use crate::{
+    settings::Isolation,
+    shown::{shown, start_of},
+    wire::Stream,
+};
 
 /// The parameters that go with the login. A pooler (PgBouncer) refuses a login
 /// with others, which are set behind it.
@@ -56,6 +60,8 @@ pub(crate) struct Session {
     queued: Option<Access>,
     /// The isolation level of transactions that ask for no higher one.
     level: Isolation,
+    /// Whether what the server says of an error may have the user's own values in it.
+    is_private: bool,
     /// Whether the connection is gone.
     lost: bool,
 }
@@ -147,6 +153,7 @@ impl Session {
             controls: CONTROLS.map(|(name, _)| Prepared::control(name)),
             queued: None,
             level: Isolation::ReadCommitted,
+            is_private: false,
             lost: false,
         };
         session.wait_at_most(Some(limit))?;
@@ -185,9 +192,10 @@ impl Session {
         self.usable()?;
         self.begin_now()?;
         self.statements = statements;
+        self.is_private = statements.iter().any(|statement| statement.is_private);
         for (position, statement) in statements.iter().enumerate() {
             let name = position.to_string();
-            let sql = with_marks(statement.sql);
+            let sql = with_marks(statement);
             self.put(statement.sql, |bytes| {
                 frontend::parse(&name, &sql, None, bytes)?;
                 frontend::describe(b'S', &name, bytes)
@@ -204,8 +212,8 @@ impl Session {
         });
         if let Err(failure) = self.channel.until_ready(result, 1) {
             let failed = statements.get(descriptions.len());
-            let sql = failed.map_or("", |statement| statement.sql);
-            return Err(self.fail(failure, || format!("prepare {}", start_of(sql))));
+            let what = failed.map_or_else(String::new, shown);
+            return Err(self.fail(failure, || format!("prepare {what}")));
         }
         self.prepared = statements
             .iter()
@@ -216,6 +224,26 @@ impl Session {
             })
             .collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// What a statement takes and gives, without running it.
+    ///
+    /// # Errors
+    /// What the server says of it, as the source of [`ConnectionError::Other`].
+    pub(crate) fn describe(&mut self, sql: &str) -> Result<Description> {
+        self.usable()?;
+        self.put(sql, |bytes| {
+            frontend::parse("", sql, None, bytes)?;
+            frontend::describe(b'S', "", bytes)
+        })?;
+        self.channel.wire.output().extend_from_slice(&SYNC);
+        let result = self
+            .channel
+            .send()
+            .and_then(|()| Description::read(&mut self.channel));
+        self.channel
+            .until_ready(result, 1)
+            .map_err(|failure| self.fail(failure, || "prepare a statement".into()))
     }
 
     /// Runs a text of one or more statements and drops their rows.
@@ -299,7 +327,7 @@ impl Session {
         if let Some(reason) = unfit {
             return Err(ConnectionError::other(running(sql), reason));
         }
-        fitting(answer, sql)?;
+        fitting(answer, || start_of(sql))?;
         Ok(answer.rows)
     }
 
@@ -335,7 +363,10 @@ impl Session {
         context: impl FnOnce() -> String,
     ) -> ConnectionError {
         self.lost |= failure.ends_session();
-        failure.into_error(context)
+        match self.is_private {
+            true => failure.without_words().into_error(context),
+            false => failure.into_error(context),
+        }
     }
 
     /// Puts a BEGIN that waits into the output; whether there was one.
@@ -393,7 +424,7 @@ impl Session {
         let output = self.channel.wire.output();
         prepared.call(parameters, output).map_err(|unfit| {
             output.clear();
-            ConnectionError::other(running(self.statements[statement.0].sql), unfit)
+            ConnectionError::other(running_of(&self.statements[statement.0]), unfit)
         })
     }
 
@@ -420,12 +451,12 @@ impl Session {
         });
         match channel.until_ready(result, 1) {
             Ok(answer) => {
-                fitting(answer, self.statements[statement.0].sql)?;
+                fitting(answer, || shown(&self.statements[statement.0]))?;
                 Ok(answer)
             }
             Err(failure) => {
-                let sql = self.statements[statement.0].sql;
-                Err(self.fail(failure, || running(sql)))
+                let statement = &self.statements[statement.0];
+                Err(self.fail(failure, || running_of(statement)))
             }
         }
     }
@@ -435,15 +466,19 @@ fn running(sql: &str) -> String {
     format!("run {}", start_of(sql))
 }
 
+fn running_of(statement: &Statement) -> String {
+    format!("run {}", shown(statement))
+}
+
 /// Refuses an answer of whose columns one did not hold what was declared.
 #[inline]
-fn fitting(answer: Answer, sql: &str) -> Result<()> {
+fn fitting(answer: Answer, statement: impl FnOnce() -> String) -> Result<()> {
     match answer.unfit {
         None => Ok(()),
         Some(column) => Err(ConnectionError::other(
             format!(
                 "read column {column} of {}: it does not hold what the workload declared",
-                start_of(sql)
+                statement()
             ),
             "the database is damaged or belongs to another workload",
         )),
@@ -553,11 +588,12 @@ impl Connection for Session {
             Ok(())
         });
         if let Err(failure) = channel.until_ready(result, syncs) {
-            let sql = current.map_or("BEGIN", |statement| self.statements[statement.0].sql);
-            return Err(self.fail(failure, || running(sql)));
+            let current = current.map(|statement| &self.statements[statement.0]);
+            let what = || current.map_or_else(|| running("BEGIN"), running_of);
+            return Err(self.fail(failure, what));
         }
         match unfit {
-            Some((answer, statement)) => fitting(answer, self.statements[statement.0].sql),
+            Some((answer, statement)) => fitting(answer, || shown(&self.statements[statement.0])),
             None => Ok(()),
         }
     }

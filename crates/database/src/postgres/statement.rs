@@ -1,5 +1,7 @@
 //! Statements that the server has prepared, and the requests that run them.
 
+use std::borrow::Cow;
+
 use octavo_workload::{
     ConnectionError,
     connection::{Statement, Value},
@@ -11,12 +13,25 @@ use super::{
     messages::Channel,
     value::{Decoder, Encoder, Unsuitable},
 };
-use crate::{marks::rewrite, sqlite::start_of};
+use crate::{marks::rewrite, shown::shown};
 
 /// Execute of the unnamed portal without a limit of rows.
 const EXECUTE: [u8; 10] = [b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0];
-/// At the end of a Bind: all columns of the result in binary.
-const BINARY_RESULT: [u8; 4] = [0, 1, 0, 1];
+/// How values are written, the same for all of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// As their texts.
+    Text = 0,
+    /// In the types' own form.
+    Binary = 1,
+}
+
+impl Format {
+    /// One format for all: their number, and its code.
+    const fn for_all(self) -> [u8; 4] {
+        [0, 1, 0, self as u8]
+    }
+}
 
 /// A statement that the server knows by name.
 #[derive(Debug)]
@@ -24,16 +39,18 @@ pub(crate) struct Prepared {
     /// A Bind up to its parameters' values.
     head: Box<[u8]>,
     parameters: Box<[Encoder]>,
+    /// Of the rows that it asks for.
+    format: Format,
     /// How the columns of its rows are read.
     pub(crate) columns: Box<[Decoder]>,
 }
 
 /// A Bind of the unnamed portal up to the values.
-pub(crate) fn bind_head(name: &str, parameters: usize) -> Box<[u8]> {
+pub(crate) fn bind_head(name: &str, format: Format, parameters: usize) -> Box<[u8]> {
     let mut head = vec![b'B', 0, 0, 0, 0, 0];
     head.extend_from_slice(name.as_bytes());
-    // One format for all of them: binary.
-    head.extend_from_slice(&[0, 0, 1, 0, 1]);
+    head.push(0);
+    head.extend_from_slice(&format.for_all());
     let count = u16::try_from(parameters).expect("the server counted them in 16 bits");
     head.extend_from_slice(&count.to_be_bytes());
     head.into()
@@ -43,8 +60,9 @@ impl Prepared {
     /// A statement without parameters or rows.
     pub(crate) fn control(name: &str) -> Self {
         Self {
-            head: bind_head(name, 0),
+            head: bind_head(name, Format::Binary, 0),
             parameters: [].into(),
+            format: Format::Binary,
             columns: [].into(),
         }
     }
@@ -57,7 +75,7 @@ impl Prepared {
         description: &Description,
     ) -> Result<Self, ConnectionError> {
         let unfit = |reason: String| {
-            ConnectionError::other(format!("prepare {}", start_of(statement.sql)), reason)
+            ConnectionError::other(format!("prepare {}", shown(statement)), reason)
         };
         let types = &description.parameters;
         if types.len() != statement.parameters.len() {
@@ -66,6 +84,14 @@ impl Prepared {
                 types.len(),
                 statement.parameters.len()
             )));
+        }
+        if statement.is_private {
+            return Ok(Self {
+                head: bind_head(name, Format::Text, types.len()),
+                parameters: vec![Encoder::Written; types.len()].into(),
+                format: Format::Text,
+                columns: vec![Decoder::Text; description.columns.len()].into(),
+            });
         }
         let parameters = types
             .iter()
@@ -84,8 +110,9 @@ impl Prepared {
             })
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            head: bind_head(name, types.len()),
+            head: bind_head(name, Format::Binary, types.len()),
             parameters,
+            format: Format::Binary,
             columns: decoders(&description.columns, statement.result).map_err(unfit)?,
         })
     }
@@ -95,7 +122,7 @@ impl Prepared {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.head);
-        out.extend_from_slice(&BINARY_RESULT);
+        out.extend_from_slice(&self.format.for_all());
         close(out, start);
         out.extend_from_slice(&EXECUTE);
     }
@@ -117,7 +144,7 @@ impl Prepared {
                 reason,
             })?;
         }
-        out.extend_from_slice(&BINARY_RESULT);
+        out.extend_from_slice(&self.format.for_all());
         close(out, start);
         out.extend_from_slice(&EXECUTE);
         Ok(())
@@ -145,7 +172,15 @@ pub(crate) struct Unfit {
 #[derive(Debug, Default)]
 pub(crate) struct Description {
     pub(crate) parameters: Vec<u32>,
-    pub(crate) columns: Vec<u32>,
+    pub(crate) columns: Vec<Column>,
+}
+
+/// A column of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// The number of its type.
+    pub(crate) oid: u32,
 }
 
 impl Description {
@@ -163,7 +198,7 @@ impl Description {
                         .ok_or(Failure::Protocol("a list of parameters is damaged"))?;
                 }
                 b'T' => {
-                    description.columns = column_types(channel.body(message))
+                    description.columns = columns(channel.body(message))
                         .ok_or(Failure::Protocol("a list of columns is damaged"))?;
                     channel.done(message);
                     return Ok(description);
@@ -188,36 +223,41 @@ fn parameter_types(body: &[u8]) -> Option<Vec<u32>> {
         .then(|| types.iter().map(|oid| u32::from_be_bytes(*oid)).collect())
 }
 
-/// The types in a RowDescription.
-fn column_types(body: &[u8]) -> Option<Vec<u32>> {
+/// The columns in a RowDescription.
+fn columns(body: &[u8]) -> Option<Vec<Column>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
-    let mut types = Vec::new();
+    let mut columns = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
-        let name = rest.iter().position(|&byte| byte == 0)?;
-        // Table, column, type, length, modifier, format.
-        let (field, after) = rest.get(name + 1..)?.split_first_chunk::<18>()?;
-        types.push(u32::from_be_bytes([field[6], field[7], field[8], field[9]]));
+        let end = rest.iter().position(|&byte| byte == 0)?;
+        let (name, behind) = rest.split_at(end);
+        // The name's end; table, column, type, length, modifier, format.
+        let (field, after) = behind.split_first_chunk::<19>()?;
+        columns.push(Column {
+            name: String::from_utf8_lossy(name).into_owned(),
+            oid: u32::from_be_bytes([field[7], field[8], field[9], field[10]]),
+        });
         rest = after;
     }
-    rest.is_empty().then_some(types)
+    rest.is_empty().then_some(columns)
 }
 
 /// The decoders of columns of these types for the declared kinds, or the
 /// mismatch in words.
-pub(crate) fn decoders(types: &[u32], kinds: &[ColumnKind]) -> Result<Box<[Decoder]>, String> {
-    if types.len() != kinds.len() {
+pub(crate) fn decoders(columns: &[Column], kinds: &[ColumnKind]) -> Result<Box<[Decoder]>, String> {
+    if columns.len() != kinds.len() {
         return Err(format!(
             "the server gives {} columns, the workload declares {}",
-            types.len(),
+            columns.len(),
             kinds.len()
         ));
     }
-    types
+    columns
         .iter()
         .zip(kinds)
         .zip(1..)
-        .map(|((&oid, &kind), position)| {
-            Decoder::for_column(oid, kind).ok_or_else(|| {
+        .map(|((column, &kind), position)| {
+            Decoder::for_column(column.oid, kind).ok_or_else(|| {
+                let oid = column.oid;
                 format!(
                     "column {position} has the type with OID {oid}, which is not read as \
                      {kind:?}: the tables are not those that Octavo made"
@@ -227,9 +267,16 @@ pub(crate) fn decoders(types: &[u32], kinds: &[ColumnKind]) -> Result<Box<[Decod
         .collect()
 }
 
-/// The statement with PostgreSQL's marks for parameters: `$1` for `?1`.
-pub(crate) fn with_marks(sql: &str) -> String {
-    rewrite(sql, |out, number| out.push_str(&format!("${number}")))
+/// The statement with PostgreSQL's marks for parameters: `$1` for `?1`. Those of the user's own
+/// statements are PostgreSQL's already.
+pub(crate) fn with_marks(statement: &Statement) -> Cow<'static, str> {
+    if statement.is_private {
+        return statement.sql.into();
+    }
+    rewrite(statement.sql, |out, number| {
+        out.push_str(&format!("${number}"));
+    })
+    .into()
 }
 
 #[cfg(test)]
@@ -238,9 +285,26 @@ mod tests {
 
     use super::*;
 
+    fn column(oid: u32) -> Column {
+        Column {
+            name: "a".into(),
+            oid,
+        }
+    }
+
     #[test]
     fn marks_become_the_servers() {
-        assert_eq!(with_marks("a = ?1 AND b = ?12"), "a = $1 AND b = $12");
+        let statement = |sql, is_private| Statement {
+            sql,
+            parameters: &[],
+            result: &[],
+            changed_parameters: 0,
+            is_private,
+            tables: &[],
+        };
+        let sql = "a = ?1 AND b = ?12";
+        assert_eq!(with_marks(&statement(sql, false)), "a = $1 AND b = $12");
+        assert_eq!(with_marks(&statement(sql, true)), sql, "an operator ?");
     }
 
     #[test]
@@ -255,7 +319,7 @@ mod tests {
         };
         let description = Description {
             parameters: vec![23],
-            columns: vec![20],
+            columns: vec![column(20)],
         };
         let prepared = Prepared::new("7", &statement, &description).unwrap();
         let mut out = vec![b'?'];
@@ -273,7 +337,7 @@ mod tests {
         );
         let text = Description {
             parameters: vec![25],
-            columns: vec![20],
+            columns: vec![column(20)],
         };
         Prepared::new("7", &statement, &text).unwrap_err();
         let too_few = Description::default();
@@ -285,16 +349,17 @@ mod tests {
         assert_eq!(parameter_types(b"\0\x01\0\0\0\x17"), Some(vec![23]));
         assert_eq!(parameter_types(b"\0\x01\0\0\0\x17\0"), None);
         assert_eq!(parameter_types(b"\0\x02\0\0\0\x17"), None);
-        let column = b"\0\x01ab\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
-        assert_eq!(column_types(column), Some(vec![25]));
-        assert_eq!(column_types(&column[..column.len() - 1]), None);
-        assert_eq!(column_types(b"\0\x01ab"), None);
+        let row = b"\0\x01ab\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
+        let found = columns(row).unwrap();
+        assert_eq!((found[0].name.as_str(), found[0].oid), ("ab", 25));
+        assert_eq!(columns(&row[..row.len() - 1]), None);
+        assert_eq!(columns(b"\0\x01ab"), None);
     }
 
     proptest! {
         #[test]
         fn arbitrary_bytes_decode_to_a_description_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-            let _lists = (parameter_types(&bytes), column_types(&bytes));
+            let _lists = (parameter_types(&bytes), columns(&bytes));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Values in PostgreSQL's binary formats: how parameters are written for the
 //! types that the server wants, and columns read from those that it sends.
 
+use std::io::Write as _;
+
 use octavo_workload::{connection::Value, schema::ColumnKind};
 
 use super::numeric;
@@ -35,6 +37,8 @@ pub(crate) enum Encoder {
     NumericColumn(u8),
     Text,
     Timestamp,
+    /// As its text, which the server reads as whatever it wants there.
+    Written,
 }
 
 /// Why a value cannot be written.
@@ -95,6 +99,7 @@ impl Encoder {
             Self::Numeric | Self::NumericColumn(_) => "numeric",
             Self::Text => "text",
             Self::Timestamp => "timestamp",
+            Self::Written => "a text or a number",
         }
     }
 
@@ -126,15 +131,15 @@ impl Encoder {
             (Self::Numeric | Self::NumericColumn(_), Value::Integer(number)) => {
                 numeric::encode(number, 0, out);
             }
-            (Self::Text, Value::Text(text)) => {
-                let bytes = text.as_bytes();
-                if bytes.contains(&0) {
-                    return Err(Unsuitable::Nul);
-                }
-                let length =
-                    i32::try_from(bytes.len()).map_err(|_| Unsuitable::Length(bytes.len()))?;
-                out.extend_from_slice(&length.to_be_bytes());
-                out.extend_from_slice(bytes);
+            (Self::Text | Self::Written, Value::Text(text)) => put_text(text, out)?,
+            (Self::Written, Value::Integer(number)) => put_written(out, |out| {
+                // Writing into memory cannot fail.
+                let _written = write!(out, "{number}");
+            }),
+            (Self::Written, Value::Real(number)) => {
+                let mut text = String::new();
+                octavo_script::Value::Double(number.get()).append(&mut text);
+                put_text(&text, out)?;
             }
             (Self::Timestamp, Value::Timestamp(time)) => {
                 // The least number means minus infinity.
@@ -161,6 +166,26 @@ impl Encoder {
             wanted: self.name(),
         }
     }
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) -> Result<(), Unsuitable> {
+    let bytes = text.as_bytes();
+    if bytes.contains(&0) {
+        return Err(Unsuitable::Nul);
+    }
+    let length = i32::try_from(bytes.len()).map_err(|_| Unsuitable::Length(bytes.len()))?;
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+/// Appends what `write` does after its length, of some digits.
+fn put_written(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 #[inline]
@@ -246,6 +271,7 @@ fn integer(bytes: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use octavo_workload::connection::Real;
     use proptest::prelude::*;
 
     use super::*;
@@ -300,6 +326,22 @@ mod tests {
         for infinity in [i64::MIN, i64::MAX] {
             assert_eq!(Decoder::Timestamp.decode(&infinity.to_be_bytes()), None);
         }
+    }
+
+    #[test]
+    fn own_statements_get_what_pgbench_would_write() {
+        for (value, wanted) in [
+            (Value::Integer(-17), "-17"),
+            (Value::Integer(i64::MIN), "-9223372036854775808"),
+            (Value::Real(Real::new(1.0 / 3.0)), "0.333333333333333"),
+            (Value::Text("it's"), "it's"),
+        ] {
+            assert_eq!(encoded(Encoder::Written, value).unwrap(), wanted.as_bytes());
+        }
+        assert_eq!(
+            encoded(Encoder::Written, Value::Text("a\0")),
+            Err(Unsuitable::Nul)
+        );
     }
 
     #[test]

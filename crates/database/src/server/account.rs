@@ -79,7 +79,7 @@ impl Account {
     }
 
     /// Gives one file or directory to the user, unless it has it already.
-    pub(super) fn own_one(&self, path: &Path, about: &fs::Metadata) -> Result<()> {
+    pub(crate) fn own_one(&self, path: &Path, about: &fs::Metadata) -> Result<()> {
         if (about.uid(), about.gid()) == (self.uid, self.gid) {
             return Ok(());
         }

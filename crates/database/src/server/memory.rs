@@ -441,6 +441,7 @@ mod tests {
             account: None,
             group: Some(group),
             on_death: Signal::KILL,
+            input: None,
             environment: Vec::new(),
         }
     }

@@ -56,7 +56,7 @@ static SWEPT: Once = Once::new();
 
 /// A program to start.
 ///
-/// Its standard input is empty, and its environment has `PATH`, `HOME` (the
+/// Its environment has `PATH`, `HOME` (the
 /// directory), a plain locale, UTC and the Octavo that started it only. It runs on the
 /// processors that the
 /// calling thread may use, in a session of its own: Ctrl-C at the terminal
@@ -76,6 +76,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) group: Option<&'a MemoryGroup>,
     /// What the kernel sends it when Octavo dies.
     pub(crate) on_death: Signal,
+    /// What it reads as its standard input; nothing without one.
+    pub(crate) input: Option<&'a Path>,
     /// What its environment has besides.
     pub(crate) environment: Vec<(OsString, OsString)>,
 }
@@ -111,7 +113,10 @@ impl Launch<'_> {
         command
             .args(&self.arguments)
             .current_dir(self.directory)
-            .stdin(Stdio::null())
+            .stdin(match self.input {
+                Some(path) => File::open(path)?.into(),
+                None => Stdio::null(),
+            })
             .stdout(log.try_clone()?)
             .stderr(log)
             .env_clear()

@@ -59,6 +59,7 @@ mod tests {
             account: None,
             group: None,
             on_death: Signal::KILL,
+            input: None,
             environment: Vec::new(),
         })
         .unwrap()

@@ -62,16 +62,6 @@ fn conflict(failure: &Error) -> Conflict {
     }
 }
 
-/// The start of a statement, enough to recognise it.
-pub(crate) fn start_of(sql: &str) -> String {
-    const CHARACTERS: usize = 72;
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(CHARACTERS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,12 +95,5 @@ mod tests {
         }
         assert!(matches!(of(ffi::SQLITE_FULL), ConnectionError::Full(_)));
         assert_eq!(of(ffi::SQLITE_CORRUPT).to_string(), "run SELECT 1");
-    }
-
-    #[test]
-    fn a_long_statement_is_cut() {
-        assert_eq!(start_of("SELECT  a\n FROM t"), "SELECT a FROM t");
-        let long = start_of(&"ä ".repeat(90));
-        assert_eq!(long.chars().count(), 73);
     }
 }

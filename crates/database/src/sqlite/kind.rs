@@ -73,6 +73,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             costs: &[Cost::DividedBySessions],
         },
         buffer_size: buffer_is_all,
+        copying: "VACUUM INTO; a VACUUM in place writes them twice, and a journal",
     },
     make: |options| {
         let word: &str = options.get("journal-mode");

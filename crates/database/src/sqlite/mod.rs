@@ -19,7 +19,7 @@ mod tally;
 mod temporary;
 mod vfs;
 
-use std::{fs, path::Path};
+use std::{ffi::OsStr, fs, path::Path};
 
 use octavo_script::Script;
 use octavo_units::{ByteCount, PageSize};
@@ -37,8 +37,6 @@ use running::{MemoryShares, RunningSqlite};
 
 pub use configured::{JournalMode, LoadThreads, Sqlite};
 pub use kind::KIND;
-
-pub(crate) use failure::start_of;
 
 /// The file of a database in its directory.
 const FILE: &str = "database.sqlite";
@@ -138,7 +136,7 @@ impl Database for Sqlite {
 
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
         if let Some(copy) = workload.copy_of() {
-            return with_other_pages(copy.size);
+            return estimate::of_copy(copy);
         }
         let bytes = |table: &Table, rows| bytes_of_rows(table, rows, page_size);
         ByteCount::new(estimate::sum_of_tables(workload, bytes))
@@ -174,7 +172,7 @@ impl Database for Sqlite {
         Some(self)
     }
 
-    fn derivation(&self) -> Option<&dyn Derive> {
+    fn derivation(&self, _: &dyn Workload) -> Option<&dyn Derive> {
         Some(self)
     }
 
@@ -209,26 +207,20 @@ impl Database for Sqlite {
 }
 
 impl CopyOwn for Sqlite {
-    fn examine(&self, source: &Path) -> Result<Own> {
-        source::examine(source)
+    fn examine(&self, source: &OsStr) -> Result<Own> {
+        source::examine(Path::new(source))
     }
 
-    fn propose(&self, source: &Path) -> Result<Option<String>> {
-        let source = source::Source::open(source)?;
+    fn propose(&self, source: &OsStr) -> Result<Option<String>> {
+        let source = source::Source::open(Path::new(source))?;
         let script = propose::propose(&source)?;
         source.close()?;
         Ok(script)
     }
 
-    fn prepare(&self, source: &Path, scripts: &[Script]) -> Result<Prepared, OwnError> {
-        statements::prepare(source, scripts)
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {
+        statements::prepare(Path::new(source), scripts)
     }
-}
-
-/// Room for a copy with any page size: rows just longer than half a page leave the other half
-/// empty, but in most files a change of the page size moves some percent. Chosen.
-fn with_other_pages(size: ByteCount) -> ByteCount {
-    ByteCount::new(size.get() + size.get() / 4)
 }
 
 impl Derive for Sqlite {

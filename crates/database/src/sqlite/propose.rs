@@ -309,7 +309,7 @@ mod tests {
         // Each statement is one of this database.
         let script = Script::parse("guess", &text, &Definitions::default()).unwrap();
         for statement in script.statements() {
-            let sql = super::super::statements::sql(&statement.parts);
+            let sql = crate::own::numbered(&statement.parts, '?');
             connection
                 .prepare(&sql)
                 .unwrap_or_else(|error| panic!("{sql}: {error}"));

@@ -251,7 +251,7 @@ impl Source {
                 size: ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
                 page_size,
                 state: self.state.fingerprint(&self.path, &self.header),
-                source: self.path.clone(),
+                source: self.path.clone().into_os_string(),
             },
             options: vec![("journal-mode".into(), journal_mode.name().into())],
             cache: self.header.cache(page_size),
@@ -358,7 +358,7 @@ pub(super) fn load(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    let source = Source::open(&copy.source)?;
+    let source = Source::open(Path::new(&copy.source))?;
     // A program that goes on writing meanwhile gives a later state, which is as good.
     if source.header.page_size(&source.path)? != copy.page_size {
         let reason = "has another page size than when it was looked at: run the same command again";

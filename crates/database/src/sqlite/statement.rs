@@ -20,7 +20,8 @@ use octavo_workload::{
 };
 use rusqlite::{Connection, ffi};
 
-use super::failure::{last_failure, sort, start_of};
+use super::failure::{last_failure, sort};
+use crate::shown::start_of;
 
 /// A statement of one connection; it must be dropped before that.
 pub(crate) struct Prepared {

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
-use octavo_workload::user::{OwnStatement, OwnStatements, Prepared};
+use octavo_script::{Described, Script, StatementText, SyntaxError};
+use octavo_workload::user::{OwnStatement, Prepared};
 
 use super::source::{Source, message, refusal};
-use crate::own::OwnError;
+use crate::own::{self, OwnError, first_word, numbered, prepare_each};
 
 /// A query whose rows say what is wrong with the data, or "ok"
 /// (<https://www.sqlite.org/pragma.html#pragma_quick_check>).
@@ -43,37 +43,20 @@ const OF_CONNECTION: [&str; 3] = ["last_insert_rowid", "changes", "total_changes
 
 pub(super) fn prepare(path: &Path, scripts: &[Script]) -> Result<Prepared, OwnError> {
     let source = Source::open(path)?;
-    let mut prepared = Vec::new();
-    for script in scripts {
-        let mut statements = Vec::new();
-        let mut described = Vec::new();
-        for statement in script.statements() {
-            let (own, columns) = on_source(&source, path, script, statement)?;
-            described.push(Described {
-                columns,
-                reads: !own.writes,
-            });
-            statements.push(own);
-        }
-        let program = script.compile(&described);
-        prepared.push(OwnStatements {
-            name: script.name().to_owned(),
-            program: program.map_err(Box::new)?,
-            statements,
-        });
-    }
+    let prepared = prepare_each(scripts, Some(CHECK), &mut |script, statement| {
+        on_source(&source, path, script, statement)
+    })?;
     source.close()?;
-    Ok(Prepared::new(prepared, Some(CHECK)))
+    Ok(prepared)
 }
 
-/// A statement, and the names of its columns where these become variables.
 fn on_source(
     source: &Source,
     path: &Path,
     script: &Script,
     statement: &StatementText,
-) -> Result<(OwnStatement, Vec<String>), OwnError> {
-    let sql = sql(&statement.parts);
+) -> Result<(OwnStatement, Described), OwnError> {
+    let sql = numbered(&statement.parts, '?');
     let refused = |error: SyntaxError| OwnError::Script(Box::new(error));
     if let Some(reason) = forbidden(&sql) {
         return Err(refused(script.error(statement.offset, reason)));
@@ -113,16 +96,11 @@ fn on_source(
         needs_one_client: statement.is_alone && OF_CONNECTION.iter().any(|name| asks(&sql, name)),
         sql: sql.clone(),
     };
-    Ok((own, names))
-}
-
-/// A statement's SQL: parameters are `?1` and on.
-pub(super) fn sql(parts: &[Part]) -> String {
-    let part = |part: &Part| match part {
-        Part::Text(text) => text.clone(),
-        Part::Parameter(position) => format!("?{}", position + 1),
+    let described = Described {
+        columns: names,
+        reads: !own.writes,
     };
-    parts.iter().map(part).collect()
+    Ok((own, described))
 }
 
 /// Whether a statement calls a function, as far as its words say.
@@ -175,21 +153,7 @@ fn place(script: &Script, statement: &StatementText, failure: &rusqlite::Error) 
         }
         _ => said.rsplit_once(": ").map(|(_, name)| name),
     };
-    let behind = &script.source()[statement.offset..];
-    let found = stopped_at
-        .filter(|word| !word.is_empty())
-        .and_then(|word| behind.find(word));
-    statement.offset + found.unwrap_or_default()
-}
-
-/// The word that a text begins with, or its first character.
-fn first_word(text: &str) -> &str {
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
-    match text.find(|character| !is_word(character)) {
-        Some(0) => &text[..text.chars().next().map_or(0, char::len_utf8)],
-        Some(length) => &text[..length],
-        None => text,
-    }
+    own::place(script, statement, stopped_at)
 }
 
 #[cfg(test)]

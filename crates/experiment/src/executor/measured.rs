@@ -330,7 +330,9 @@ impl Executor for MeasuredExecutor<'_> {
             return Ok(None);
         }
         let database = self.resolved.database(&cell.database);
-        let derives = database.derivation().is_some();
+        let derives = database
+            .derivation(self.resolved.workload(cell.data))
+            .is_some();
         let programs = database.prepare(&[cell.page_size], &mut |step| {
             monitor.progress(step);
             monitor.flow()
@@ -344,7 +346,9 @@ impl Executor for MeasuredExecutor<'_> {
             .make(&cell.snapshot(), &self.resolved, monitor)
         {
             // What is derived from the same rows would be missing too.
-            Err(CampaignError::Database(error)) if !derives => {
+            Err(CampaignError::Database(error))
+                if !derives || matches!(error, DatabaseError::Rows { .. }) =>
+            {
                 self.do_without(cell, error, monitor)?;
                 Ok(None)
             }

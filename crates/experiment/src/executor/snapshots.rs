@@ -2,9 +2,8 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, Permissions},
+    fs,
     io::ErrorKind,
-    os::unix::fs::PermissionsExt as _,
     path::Path,
     time::{Duration, Instant},
 };
@@ -76,10 +75,11 @@ impl Snapshots {
         }
         let database = resolved.database(&key.database);
         let directory = resolved.snapshot(key);
-        if resolved.plan().own.is_some() {
-            make_private(&resolved.data(&key.storage))?;
+        if let (Some(_), Some(copies)) = (&resolved.plan().own, database.copies_own()) {
+            copies.make_private(&resolved.data(&key.storage))?;
         }
-        let made = match database.derivation() {
+        let derivation = database.derivation(resolved.workload(key.data));
+        let made = match derivation {
             None => in_new(&directory, |directory| {
                 load(key, directory, resolved, monitor)
             })?,
@@ -110,6 +110,10 @@ impl Snapshots {
                 derived
             }
         };
+        if let Err(error) = self.check_rows(key, made.rows, resolved) {
+            remove(&directory)?;
+            return Err(error);
+        }
         let begin = Instant::now();
         if let Err(error) = check(key, &directory, resolved, monitor) {
             remove(&directory)?;
@@ -119,7 +123,7 @@ impl Snapshots {
         mark(&directory, key, resolved)?;
         let snapshot = StoredSnapshot {
             key: key.clone(),
-            made_by: match database.derivation() {
+            made_by: match derivation {
                 Some(_) => "derive",
                 None => LOADED,
             }
@@ -131,6 +135,27 @@ impl Snapshots {
         self.known.retain(|known| known.key != *key);
         self.known.push(snapshot.clone());
         Ok(Some(snapshot))
+    }
+
+    /// Copies of the user's own rows have as many as each other.
+    fn check_rows(
+        &self,
+        key: &SnapshotKey,
+        rows: u64,
+        resolved: &ResolvedPlan<'_>,
+    ) -> Result<(), CampaignError> {
+        let mut others = self.known.iter();
+        let other = others.find(|other| other.key.is_related(key) && other.rows != rows);
+        match other {
+            Some(other) if resolved.plan().own.is_some() => Err(DatabaseError::Rows {
+                reason: format!(
+                    "a copy with {} pages has {rows} rows, and one with {} pages {}",
+                    key.page_size, other.key.page_size, other.rows
+                ),
+            }
+            .into()),
+            _ => Ok(()),
+        }
     }
 
     /// How long checking its data took, or may take.
@@ -145,13 +170,6 @@ impl Snapshots {
         self.known.iter().any(|snapshot| snapshot.key == *key)
             && has_identity(&resolved.snapshot(key), key, resolved)
     }
-}
-
-/// Makes a directory that only its owner may look into, whatever the umask.
-fn make_private(directory: &Path) -> Result<(), DirectoryError> {
-    fs::create_dir_all(directory)
-        .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(0o700)))
-        .map_err(DirectoryError::io("create directory", directory))
 }
 
 /// Makes a directory and fills it; nothing of it is left after an error.

@@ -42,21 +42,25 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
 /// What the change of the user's own file takes, as the copies took here.
 fn cost_of_copy(findings: &Findings, cell: &Cell, page_size: PageSize) -> Option<String> {
     let own = findings.plan.own.as_ref()?;
-    let wanted = Cell {
-        page_size,
-        ..cell.clone()
+    let how = cell.database.kind().ok()?.advice.copying;
+    let present = own.copy.page_size;
+    let copy = |page_size| {
+        let of = Cell {
+            page_size,
+            ..cell.clone()
+        };
+        let key = of.snapshot();
+        findings.snapshots.iter().find(|of| of.key == key)
     };
-    let key = wanted.snapshot();
-    let copy = findings.snapshots.iter().find(|of| of.key == key)?;
+    let (new, old) = (copy(page_size)?, copy(present)?);
     Some(format!(
-        "Copying all rows to {page_size} pages took {} here (VACUUM INTO; a VACUUM in place writes \
-         them twice, and a journal). {} has {} now and {} then. The way back is the same with \
-         page_size = {}.",
-        seconds(copy.elapsed_s),
+        "Copying all rows to {page_size} pages took {} here ({how}). {} has {} now, its copy {} with \
+         {present} pages and {} with {page_size}. The way back is the same with {present} pages.",
+        seconds(new.elapsed_s),
         own.copy.name,
         own.copy.size,
-        copy.size,
-        own.copy.page_size.get()
+        old.size,
+        new.size,
     ))
 }
 
@@ -219,6 +223,7 @@ mod tests {
             },
             buffer,
             buffer_size: buffer_is_all,
+            copying: "",
         };
         assert_eq!(
             told(advice),
@@ -251,6 +256,7 @@ mod tests {
             page_size: change(const { &[ChangeLine::always("page = {kib}")] }),
             buffer: change(const { &[ChangeLine::always("cache = {bytes}")] }),
             buffer_size: buffer_is_all,
+            copying: "",
         };
         assert_eq!(
             told(advice),
@@ -272,6 +278,7 @@ mod tests {
             page_size: nothing,
             buffer: nothing,
             buffer_size: buffer_is_all,
+            copying: "",
         };
         assert!(told(advice).is_empty());
     }

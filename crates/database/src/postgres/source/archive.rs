@@ -224,6 +224,7 @@ impl Apt<'_> {
                 account: None,
                 group: None,
                 on_death: Signal::TERM,
+                input: None,
                 environment,
             },
             DOWNLOAD_LIMIT,

@@ -28,6 +28,7 @@ fn launch<'a>(directory: &'a Path, log: &'a Path, on_death: Signal) -> Launch<'a
         account: None,
         group: None,
         on_death,
+        input: None,
         environment: Vec::new(),
     }
 }

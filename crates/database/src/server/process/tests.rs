@@ -18,6 +18,7 @@ fn shell<'a>(directory: &'a Path, log: &'a Path, script: &str) -> Launch<'a> {
         account: None,
         group: None,
         on_death: Signal::KILL,
+        input: None,
         environment: vec![("OCTAVO_WORD".into(), "besides".into())],
     }
 }

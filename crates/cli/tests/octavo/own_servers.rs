@@ -1,0 +1,263 @@
+//! Advice on a copy of a database that the user's server has: it is only read, its rows and the
+//! password go nowhere else, and what cannot be asked is told before anything is copied.
+
+use std::{fs, path::Path, process::Output};
+
+use tempfile::TempDir;
+
+use crate::{complaint, external::UsersServer, octavo};
+
+/// What stands in rows and statements, and must be nowhere else.
+const PRIVATE: &str = "mettwurst";
+
+/// A small advise on a database, with a script.
+fn advise(home: &Path, url: &str, arguments: &[&str]) -> Output {
+    octavo()
+        .current_dir(home)
+        .args(["advise", "work", "--script=mix.sql@2", "--copy-of", url])
+        .args([
+            "--clients=2",
+            "--passes=8",
+            "--transactions=40",
+            "--warm-up=50",
+            "--no-calibrate",
+        ])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// Runs advise, which has to refuse with exit code 2, one line and these words, and make nothing.
+#[track_caller]
+fn refused(home: &Path, url: &str, script: &str, arguments: &[&str], words: &[&str]) {
+    fs::write(home.join("mix.sql"), script).unwrap();
+    let output = advise(home, url, arguments);
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{script}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{word} in: {said}");
+    }
+    assert!(!said.contains("s3cret"), "{said}");
+    assert!(!home.join("work").exists(), "{script} made the directory");
+}
+
+/// What was found, with nothing private in what is left.
+#[track_caller]
+fn findings(home: &Path, output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", complaint(output));
+    let mut left: Vec<String> = fs::read_dir(home.join("work"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["OCTAVO", "octavo.db", "report.html"]);
+    let files = left
+        .iter()
+        .map(|name| fs::read(home.join("work").join(name)).unwrap());
+    let said = [output.stdout.clone(), output.stderr.clone()];
+    for bytes in files.chain(said) {
+        for secret in [PRIVATE, "s3cret", "UPDATE customer"] {
+            let mut parts = bytes.windows(secret.len());
+            assert!(!parts.any(|part| part == secret.as_bytes()), "{secret}");
+        }
+    }
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_database_of_postgres_is_copied_and_its_server_only_read() {
+    let mut server = UsersServer::postgres();
+    let rows = |server: &UsersServer, sql: &str| server.rows(sql);
+    for set in [
+        "logging_collector = on",
+        "log_statement = 'all'",
+        "log_directory = '..'",
+        "log_filename = 'said'",
+    ] {
+        rows(&server, &format!("ALTER SYSTEM SET {set}"));
+    }
+    rows(
+        &server,
+        "CREATE SCHEMA shop; ALTER ROLE anna SET search_path = shop, public;",
+    );
+    rows(
+        &server,
+        &format!(
+            "CREATE TYPE shop.mood AS ENUM ('well', 'ill'); \
+             CREATE TABLE shop.customer(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \
+               name text NOT NULL UNIQUE, visits int NOT NULL DEFAULT 0, mood shop.mood, \
+               paid numeric(10, 2), seen timestamptz, more jsonb, \
+               initial text GENERATED ALWAYS AS (left(name, 1)) STORED); \
+             CREATE TABLE shop.note(customer bigint REFERENCES shop.customer, body text) \
+               PARTITION BY RANGE (customer); \
+             CREATE TABLE shop.note_1 PARTITION OF shop.note FOR VALUES FROM (0) TO (5000); \
+             CREATE TABLE shop.note_2 PARTITION OF shop.note DEFAULT; \
+             CREATE POLICY mine ON shop.note USING (true); \
+             INSERT INTO shop.customer(name, mood, paid, seen, more) SELECT '{PRIVATE} ' || i, \
+               'well', i / 7.0, now(), '{{\"a\": 1}}' FROM generate_series(1, 10000) AS i; \
+             INSERT INTO shop.note SELECT i, repeat('x', 20) FROM generate_series(1, 10000) AS i"
+        ),
+    );
+    server.restart();
+    while server.rows("SELECT 1") != ["1"] {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let log = server.directory.path().join("said");
+    fs::write(&log, "").unwrap();
+    let script = format!(
+        "\\set id random_zipfian(1, 10000, 1.3)\n\
+         SELECT name, paid AS before, more ? 'a' AS has FROM customer WHERE id = :id \\gset\n\
+         \\if :has\n\
+         BEGIN;\n\
+         UPDATE customer SET visits = visits + 1, paid = :before + 0.01 WHERE name = :name;\n\
+         INSERT INTO note VALUES (:id, '{PRIVATE} of :name');\n\
+         END;\n\
+         \\endif\n"
+    );
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    fs::write(home.join("mix.sql"), &script).unwrap();
+    let arguments = [
+        "--bin=8K=installed",
+        "--page-sizes=8K",
+        "--memory=16MiB",
+        "--json",
+    ];
+    let found = findings(home, &advise(home, &server.url, &arguments));
+
+    assert_eq!(found["plan"]["reference"]["page_size"], 8192);
+    let own = &found["plan"]["own"];
+    assert_eq!(own["copy"]["name"], "postgres");
+    assert_eq!(found["snapshots"][0]["rows"], 20_000);
+    let cell = &found["groups"][0]["cells"][0];
+    assert!(cell["per_transaction"]["transactions"].as_u64().unwrap() >= 8 * 40);
+    assert_eq!(rows(&server, "SELECT sum(visits) FROM customer"), ["0"]);
+
+    // All that the server was asked.
+    let asked = fs::read_to_string(&log).unwrap();
+    let statements: Vec<&str> = asked
+        .lines()
+        .filter_map(|line| Some(line.split_once("LOG:  statement: ")?.1))
+        .filter(|statement| !statement.contains("sum(visits)"))
+        .collect();
+    assert!(statements.len() > 50, "{asked}");
+    for statement in statements {
+        let reads = statement.starts_with("SELECT")
+            || statement.starts_with("COPY shop.") && statement.ends_with(" TO stdout;")
+            || statement.starts_with("LOCK TABLE ") && statement.ends_with(" IN ACCESS SHARE MODE")
+            || ["BEGIN", "COMMIT", "SET ", "WITH ", "PREPARE ", "EXECUTE "]
+                .iter()
+                .any(|word| statement.starts_with(word));
+        assert!(reads, "{statement}");
+    }
+
+    fs::remove_dir_all(home.join("work")).unwrap();
+    for (script, words) in [
+        (
+            "SELECT 1;\nSELECT nosuch FROM customer",
+            &["mix.sql:2:8", "column \"nosuch\" does not exist"][..],
+        ),
+        (
+            "SELECT name FORM customer",
+            &["mix.sql:1:18", "syntax error"],
+        ),
+        ("SELECT $1 + 1", &["none of the script's variables"]),
+        ("DELETE FROM note \\gset", &["no rows for \\gset"]),
+        ("VACUUM customer", &["VACUUM is not supported"]),
+    ] {
+        refused(home, &server.url, script, &arguments[..3], words);
+    }
+    let (server_of, _) = server.url.rsplit_once('/').unwrap();
+    rows(&server, "CREATE DATABASE bare");
+    for (name, words) in [
+        ("nosuch", "database \"nosuch\" does not exist"),
+        ("bare", "/bare has no table"),
+    ] {
+        let url = format!("{server_of}/{name}");
+        refused(home, &url, "SELECT 1", &arguments[..3], &[words]);
+    }
+}
+
+#[test]
+fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
+    let server = UsersServer::mariadb();
+    server.rows("CREATE DATABASE octavo DEFAULT CHARACTER SET latin1");
+    let wide: Vec<String> = (0..10)
+        .map(|number| format!("w{number} CHAR(200)"))
+        .collect();
+    server.rows(&format!(
+        "USE octavo; SET sql_mode='ANSI_QUOTES,STRICT_TRANS_TABLES'; \
+         CREATE TABLE customer(id INT UNSIGNED PRIMARY KEY AUTO_INCREMENT, name VARCHAR(60) \
+           CHARACTER SET utf8mb4, paid DECIMAL(10, 2), seen DATETIME, photo BLOB, KEY(name)); \
+         CREATE TABLE wide({}) ROW_FORMAT=DYNAMIC; \
+         CREATE TABLE audit(amount DECIMAL(10, 2)); \
+         CREATE TRIGGER paying AFTER UPDATE ON customer FOR EACH ROW \
+           INSERT INTO audit VALUES (NEW.paid); \
+         CREATE VIEW who AS SELECT id, name FROM customer; \
+         INSERT INTO customer(name, paid, seen, photo) SELECT CONCAT('{PRIVATE} \u{e4}', seq), \
+           seq / 7, NOW(), UNHEX('ff00fe') FROM seq_1_to_5000;",
+        wide.join(", ")
+    ));
+    let url = server.url.replacen("mysql://", "mariadb://", 1) + "/octavo";
+    let script = "\\set id random_zipfian(1, 5000, 1.3)\n\
+        SELECT name, paid AS cost FROM customer WHERE id = :id \\gset\n\
+        BEGIN;\n\
+        UPDATE customer SET paid = :cost + 0.01 WHERE id = :id;\n\
+        COMMIT;\n\
+        SELECT * FROM who WHERE name = :name LIMIT :client_id, 3;\n";
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    fs::write(home.join("mix.sql"), script).unwrap();
+    let arguments = ["--page-sizes=4K,8K,16K", "--memory=8MiB", "--json"];
+    let output = advise(home, &url, &arguments);
+    let found = findings(home, &output);
+    let left_out = &found["runs_failed"][0];
+    assert_eq!(left_out["cell"]["page_size"], 4096);
+    let reason = left_out["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("it does not take your data: Row size too large (> 1982)"),
+        "{reason}"
+    );
+    let cells = found["groups"][0]["cells"].as_array().unwrap();
+    let page_sizes: Vec<u64> = cells
+        .iter()
+        .map(|cell| cell["cell"]["page_size"].as_u64().unwrap())
+        .collect();
+    assert_eq!(page_sizes, [4096, 8192, 16384]);
+    assert_eq!(cells[0]["per_transaction"], serde_json::Value::Null);
+    assert_eq!(found["plan"]["reference"]["page_size"], 16384);
+    for snapshot in found["snapshots"].as_array().unwrap() {
+        assert_eq!(snapshot["rows"], 5000);
+    }
+    assert_eq!(server.rows("SELECT COUNT(*) FROM octavo.audit"), ["0"]);
+
+    fs::remove_dir_all(home.join("work")).unwrap();
+    for (script, words) in [
+        (
+            "SELECT 1;\nSELECT nosuch FROM customer",
+            &["mix.sql:2:8: MariaDB: Unknown column 'nosuch'"][..],
+        ),
+        (
+            "SELECT name FORM customer",
+            &["mix.sql:1:18", "near 'customer'"],
+        ),
+        ("SELECT * FROM absent", &["mix.sql:1:15", "doesn't exist"]),
+        ("SELECT seen FROM customer \\gset", &["CAST(... AS CHAR)"]),
+        ("SELECT photo FROM customer \\gset", &["HEX(...)"]),
+        ("SELECT ? + 1", &["none of the script's variables"]),
+        ("CALL nosuch()", &["CALL is not supported"]),
+    ] {
+        refused(home, &url, script, &arguments[..2], words);
+    }
+    let wrong = url.replace("s3cret", "s3cret-not");
+    refused(
+        home,
+        &wrong,
+        "SELECT 1",
+        &arguments[..2],
+        &["Access denied"],
+    );
+    let other = url.replacen("mariadb://", "mysql://", 1);
+    let both = ["--database=postgres"];
+    refused(home, &other, "SELECT 1", &both, &["--database postgres"]);
+}

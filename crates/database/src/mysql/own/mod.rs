@@ -1,0 +1,103 @@
+//! The user's own database on a server of MySQL or MariaDB: read by the makers' own programs,
+//! dumped once as SQL, and run on a server of each page size.
+//!
+//! | file | what |
+//! |---|---|
+//! | tools | the client and the dump program |
+//! | original | the user's server: what it is asked, and the dump |
+//! | restore | a dump into a server of Octavo's |
+//! | trial | a server with the schema alone, in which statements are tried |
+
+mod original;
+mod restore;
+mod tools;
+mod trial;
+
+use std::{env, ffi::OsStr, ops::ControlFlow, path::Path, time::Instant};
+
+use octavo_script::Script;
+use octavo_units::PageSize;
+use octavo_workload::user::{CopyOf, Prepared};
+
+use super::{configured::Mysql, layout::Layout, load};
+use crate::{
+    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result,
+    error::unless_stopped,
+    own::make_private,
+    server::{account::Account, tree},
+};
+use original::Original;
+use restore::Dump;
+use tools::Tools;
+use trial::Trial;
+
+impl CopyOwn for Mysql {
+    fn examine(&self, source: &OsStr) -> Result<Own> {
+        Original::open(source, self.programs()?, &env::temp_dir())?.examine(source)
+    }
+
+    fn propose(&self, _source: &OsStr) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {
+        let original = Original::open(source, self.programs()?, &env::temp_dir())?;
+        Trial::begin(self.programs()?, &original)?.prepare(scripts)
+    }
+
+    fn make_private(&self, directory: &Path) -> Result<()> {
+        make_private(directory, Account::of_servers()?.as_ref())
+    }
+}
+
+/// Dumps the user's database into the directory of a snapshot, which others are made of.
+pub(super) fn dump(
+    mysql: &Mysql,
+    copy: &CopyOf,
+    snapshot: &Path,
+    progress: &mut Progress<'_>,
+) -> Result<LoadReport> {
+    let begin = Instant::now();
+    let original = Original::open(&copy.source, mysql.programs()?, snapshot)?;
+    original.dump(&Dump::in_directory(snapshot)?, progress)?;
+    Ok(LoadReport {
+        // They are counted when they are there again.
+        rows: 0,
+        size: tree::size(snapshot)?,
+        elapsed: begin.elapsed(),
+    })
+}
+
+impl Derive for Mysql {
+    /// Of a dump. When it fails, a part of the snapshot may be there: the caller removes the
+    /// directory.
+    fn derive(
+        &self,
+        from: &Path,
+        to: &Path,
+        page_size: PageSize,
+        progress: &mut Progress<'_>,
+    ) -> Result<LoadReport> {
+        let begin = Instant::now();
+        let layout = Layout::resolve(to)?;
+        let programs = self.programs()?;
+        let account = Account::of_servers()?;
+        let account = account.as_ref();
+        let data = layout.data.clone();
+        let mut written = || {
+            let size = tree::size(&data).map_or(0, |size| size.get());
+            progress(size) == ControlFlow::Break(())
+        };
+        let (server, mut session) =
+            load::start(programs, &layout, page_size, account, &mut written)?;
+        let dump = Dump::in_directory(from)?;
+        let rows = dump.restore(&Tools::find(programs)?, &layout, &mut session, &mut written)?;
+        load::settle(programs, &layout, page_size, account, server, session)?;
+        unless_stopped(progress(0))?;
+        Ok(LoadReport {
+            rows,
+            size: tree::size(&layout.directory)?,
+            elapsed: begin.elapsed(),
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! A server with the schema of the user's database and no rows: what it takes is known before
+//! rows are copied, and statements are tried there instead of on the user's server.
+
+use octavo_script::{Described, Part, Script, StatementText};
+use octavo_units::PageSize;
+use octavo_workload::{
+    ConnectionError,
+    user::{OwnStatement, Prepared},
+};
+use tempfile::TempDir;
+
+use super::{
+    super::{
+        ddl::DATABASE, failure::ServerError, instance::Instance, layout::Layout, load,
+        programs::Programs, session::Session,
+    },
+    original::Original,
+    restore::Dump,
+};
+use crate::{
+    DatabaseError, OwnError, Result, files,
+    own::{first_word, make_private, numbered, place, prepare_each},
+    server::account::Account,
+};
+
+/// Statements that would change what is measured, reach files, answer more than once, or leave
+/// something behind in a session that serves many transactions.
+const REFUSED: [&str; 22] = [
+    "ANALYZE",
+    "BINLOG",
+    "CALL",
+    "CHANGE",
+    "DEALLOCATE",
+    "EXECUTE",
+    "FLUSH",
+    "HANDLER",
+    "INSTALL",
+    "KILL",
+    "LOAD",
+    "LOCK",
+    "OPTIMIZE",
+    "PREPARE",
+    "PURGE",
+    "REPAIR",
+    "RESET",
+    "SHUTDOWN",
+    "UNINSTALL",
+    "UNLOCK",
+    "USE",
+    "XA",
+];
+
+/// The page size of the trial: the default, which takes what every smaller one does.
+const PAGE_SIZE: PageSize = PageSize::kib(16);
+
+pub(super) struct Trial {
+    // Fields drop in this order: the server before its directory.
+    session: Session,
+    /// What its makers call the server.
+    title: &'static str,
+    _server: Instance,
+    _home: TempDir,
+}
+
+impl Trial {
+    /// Makes the schema anew.
+    pub(super) fn begin(programs: &Programs, original: &Original) -> Result<Self> {
+        let above = std::env::temp_dir();
+        let home = TempDir::with_prefix("octavo-")
+            .map_err(files::named("create a directory in", &above))?;
+        let account = Account::of_servers()?;
+        let account = account.as_ref();
+        make_private(home.path(), account)?;
+        let layout = Layout::resolve(home.path())?;
+        let (server, mut session) =
+            load::start(programs, &layout, PAGE_SIZE, account, &mut || false)?;
+        let dump = Dump::in_directory(home.path())?;
+        original.dump_schema(&dump)?;
+        let restored = dump.restore(original.tools(), &layout, &mut session, &mut || false);
+        restored.map_err(|error| match error {
+            DatabaseError::Rows { reason } => original.refuse(format!(
+                "has what the server to be measured does not take: {reason}"
+            )),
+            other => other,
+        })?;
+        // As the sessions of clients will be.
+        let setup: Vec<String> = layout.own_setup()?.into_iter().collect();
+        Ok(Self {
+            session: server.session(Some(DATABASE), &setup)?,
+            title: programs.version.flavour.kind().title,
+            _server: server,
+            _home: home,
+        })
+    }
+
+    /// Tries the statements of scripts, without running them.
+    pub(super) fn prepare(mut self, scripts: &[Script]) -> Result<Prepared, OwnError> {
+        prepare_each(scripts, None, &mut |script, statement| {
+            self.describe(script, statement)
+        })
+    }
+
+    fn describe(
+        &mut self,
+        script: &Script,
+        statement: &StatementText,
+    ) -> Result<(OwnStatement, Described), OwnError> {
+        let refused =
+            |offset, message: &str| OwnError::Script(Box::new(script.error(offset, message)));
+        let sql = numbered(&statement.parts, '?');
+        if let Some(reason) = forbidden(&sql) {
+            return Err(refused(statement.offset, &reason));
+        }
+        let marks = statement.parts.iter();
+        let marks = marks
+            .filter(|part| matches!(part, Part::Parameter(_)))
+            .count();
+        let (parameters, found) = match self.session.describe(&sql) {
+            Ok(described) => described,
+            Err(ConnectionError::Other { context, source }) => {
+                let Some(said) = source.downcast_ref::<ServerError>() else {
+                    let error = ConnectionError::Other { context, source };
+                    return Err(DatabaseError::from(error).into());
+                };
+                let message = format!("{}: {}", self.title, said.message);
+                return Err(refused(
+                    place(script, statement, stopped_at(&said.message)),
+                    &message,
+                ));
+            }
+            Err(other) => return Err(DatabaseError::from(other).into()),
+        };
+        if parameters != marks {
+            let message = "a parameter is none of the script's variables: write :name, and set it";
+            return Err(refused(statement.offset, message));
+        }
+        let mut columns = Vec::new();
+        if statement.wants_columns {
+            for (name, column) in found {
+                if let Some(reason) = column.unlike_variables() {
+                    let message = format!("the column {name} {reason}");
+                    return Err(refused(statement.offset, &message));
+                }
+                columns.push(name);
+            }
+            if columns.is_empty() {
+                let message = "this statement has no rows for \\gset or \\aset";
+                return Err(refused(statement.offset, message));
+            }
+        }
+        let own = OwnStatement {
+            sql,
+            parameters: statement.parameters,
+            columns: columns.len(),
+            writes: false,
+            // Each client has a session of its own.
+            needs_one_client: false,
+        };
+        let described = Described {
+            columns,
+            // A function may write, whatever it is called.
+            reads: false,
+        };
+        Ok((own, described))
+    }
+}
+
+/// What a message says that the server stopped at: behind `near '`, or the name in the first
+/// quotes, without the tables and databases in front of it.
+fn stopped_at(message: &str) -> Option<&str> {
+    if let Some((_, behind)) = message.split_once("near '") {
+        return Some(first_word(behind));
+    }
+    let name = message.split('\'').nth(1)?;
+    name.rsplit('.').next()
+}
+
+/// Why a statement is not run, if it is not.
+fn forbidden(sql: &str) -> Option<String> {
+    let words: Vec<String> = sql
+        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let word = match words.as_slice() {
+        [first, ..] if REFUSED.contains(first) => *first,
+        ["SET", rest @ ..]
+            if rest
+                .iter()
+                .any(|word| matches!(*word, "GLOBAL" | "PERSIST" | "AUTOCOMMIT" | "SQL_MODE")) =>
+        {
+            "SET of this"
+        }
+        ["SELECT" | "WITH" | "TABLE" | "VALUES", rest @ ..]
+            if rest
+                .iter()
+                .any(|word| matches!(*word, "OUTFILE" | "DUMPFILE")) =>
+        {
+            "INTO a file"
+        }
+        _ => return None,
+    };
+    Some(format!("{word} is not supported in a script"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_the_server_is_refused() {
+        for sql in [
+            "flush tables",
+            "CALL p()",
+            "SELECT 1 INTO OUTFILE '/x'",
+            "SET GLOBAL sync_binlog = 0",
+            "set @@autocommit = 0",
+        ] {
+            assert!(forbidden(sql).is_some(), "{sql}");
+        }
+        for sql in [
+            "SELECT 'flush'",
+            "SET @a = 1",
+            "SAVEPOINT a",
+            "REPLACE INTO a VALUES (1)",
+            "",
+        ] {
+            assert_eq!(forbidden(sql), None, "{sql}");
+        }
+    }
+
+    #[test]
+    fn messages_tell_where_the_server_stopped() {
+        for (message, wanted) in [
+            (
+                "You have an error in your SQL syntax; check the manual ... near 'FORM t' at line 1",
+                Some("FORM"),
+            ),
+            ("Unknown column 't.nosuch' in 'field list'", Some("nosuch")),
+            ("Table 'octavo.nosuch' doesn't exist", Some("nosuch")),
+            ("Something else", None),
+        ] {
+            assert_eq!(stopped_at(message), wanted, "{message}");
+        }
+    }
+}

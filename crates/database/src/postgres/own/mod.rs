@@ -1,0 +1,125 @@
+//! The user's own database on a PostgreSQL server: read by PostgreSQL's own programs, dumped once,
+//! and restored into a cluster of each page size.
+//!
+//! | file | what |
+//! |---|---|
+//! | tools | `psql`, `pg_dump` and `pg_restore`, and which versions go together |
+//! | original | the user's server: what it is asked, and the dump |
+//! | restore | a dump into a server of Octavo's |
+//! | trial | a server with the schema alone, in which statements are tried |
+
+mod original;
+mod restore;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod trial;
+
+use std::{ffi::OsStr, ops::ControlFlow, path::Path, time::Instant};
+
+use octavo_script::Script;
+use octavo_units::PageSize;
+use octavo_workload::user::{CopyOf, Prepared};
+
+use super::{configured::Postgres, load, session::Session};
+use crate::{
+    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result,
+    own::make_private,
+    server::{account::Account, tree},
+};
+use original::Original;
+use restore::Dump;
+use tools::Tools;
+use trial::Trial;
+
+impl CopyOwn for Postgres {
+    fn examine(&self, source: &OsStr) -> Result<Own> {
+        Original::open(source, &self.programs)?.examine(source)
+    }
+
+    fn propose(&self, _source: &OsStr) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {
+        let original = Original::open(source, &self.programs)?;
+        let mut trial = Trial::begin(self, &original)?;
+        let prepared = trial.prepare(scripts);
+        trial.end()?;
+        prepared
+    }
+
+    fn make_private(&self, directory: &Path) -> Result<()> {
+        make_private(directory, Account::of_servers()?.as_ref())
+    }
+}
+
+/// Dumps the user's database into the directory of a snapshot, which others are made of.
+pub(super) fn dump(
+    postgres: &Postgres,
+    copy: &CopyOf,
+    snapshot: &Path,
+    progress: &mut Progress<'_>,
+) -> Result<LoadReport> {
+    let begin = Instant::now();
+    let original = Original::open(&copy.source, &postgres.programs)?;
+    let dump = Dump::in_directory(snapshot)?;
+    original.dump(&dump, progress)?;
+    let size = tree::size(snapshot)?;
+    Ok(LoadReport {
+        // They are counted when they are restored.
+        rows: 0,
+        size,
+        elapsed: begin.elapsed(),
+    })
+}
+
+impl Derive for Postgres {
+    /// Of a dump. When it fails, a part of the snapshot may be there: the caller removes the
+    /// directory.
+    fn derive(
+        &self,
+        from: &Path,
+        to: &Path,
+        page_size: PageSize,
+        progress: &mut Progress<'_>,
+    ) -> Result<LoadReport> {
+        let begin = Instant::now();
+        let cluster = self.cluster(to, page_size)?;
+        let path = cluster.path();
+        let mut written = |_: u64| progress(tree::size(&path).map_or(0, |size| size.get()));
+        cluster.create(page_size, &mut || written(0) == ControlFlow::Break(()))?;
+        let server = cluster.start(&load::parameters(), None)?;
+        let tools = Tools::of_dumps(&self.programs)?;
+        Dump::in_directory(from)?.restore(&tools, &server, &mut || {
+            written(0) == ControlFlow::Break(())
+        })?;
+        let mut session = server.connect(&[])?;
+        load::settle(&mut session)?;
+        let rows = count_rows(&mut session)?;
+        drop(session);
+        server.stop()?;
+        Ok(LoadReport {
+            rows,
+            size: tree::size(&path)?,
+            elapsed: begin.elapsed(),
+        })
+    }
+}
+
+/// The rows of all tables but the system's.
+fn count_rows(session: &mut Session) -> Result<u64> {
+    let tables = session.texts(
+        "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class AS c \
+         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
+         AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
+    )?;
+    let mut rows = 0u64;
+    for table in tables.into_iter().flatten().flatten() {
+        let count = session.one(&format!("SELECT count(*) FROM ONLY {table}"))?;
+        rows += count
+            .and_then(|count| count.parse::<u64>().ok())
+            .unwrap_or_default();
+    }
+    Ok(rows)
+}

@@ -1,0 +1,237 @@
+//! The user's server: asked by `psql` and copied by `pg_dump`, so that every way to log in works
+//! that works elsewhere. Both read in a transaction that is read-only, and `pg_dump` has one
+//! snapshot of all tables.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    ops::ControlFlow,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use octavo_units::{ByteCount, PageSize, Seed};
+use octavo_workload::user::CopyOf;
+use serde::Deserialize;
+
+use super::{
+    restore::Dump,
+    tools::{MAJOR_MIN, Tools, environment},
+};
+use crate::{
+    DatabaseError, Own, Progress, Result,
+    external::SourceUrl,
+    postgres::programs::{Programs, major_of},
+    server::process::{Launch, run_tool},
+};
+
+/// A dump of a day is one that hangs.
+const DUMP_LIMIT: Duration = Duration::from_hours(24);
+
+/// How long `pg_dump` waits for a table that somebody has locked for himself.
+const LOCK_LIMIT: &str = "--lock-wait-timeout=30000";
+
+/// A database on the user's server.
+pub(super) struct Original {
+    url: SourceUrl,
+    tools: Tools,
+    facts: Facts,
+}
+
+/// What the server says of the database.
+#[derive(Clone, Debug, Deserialize)]
+struct Facts {
+    /// `server_version_num`.
+    version: u32,
+    database: String,
+    /// Of tables with their indexes and large values.
+    bytes: u64,
+    tables: u64,
+    page_size: u32,
+    /// `shared_buffers`, in bytes.
+    buffer: u64,
+    search_path: String,
+    user: String,
+    /// Numbers that move with rows and with the schema.
+    state: Vec<String>,
+}
+
+/// One line of JSON. Rows that were changed are counted by each server for itself; the number of
+/// the newest table tells of changes of the schema.
+const QUESTION: &str = "\
+    SELECT json_build_object(\
+      'version', current_setting('server_version_num')::int, \
+      'database', current_database(), \
+      'bytes', (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class AS c \
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') \
+        AND c.relpersistence <> 't' AND n.nspname NOT IN ('pg_catalog', 'information_schema')), \
+      'tables', (SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n \
+        ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence <> 't' \
+        AND n.nspname NOT IN ('pg_catalog', 'information_schema')), \
+      'page_size', current_setting('block_size')::int, \
+      'buffer', (SELECT setting::bigint * current_setting('block_size')::int FROM pg_settings \
+        WHERE name = 'shared_buffers'), \
+      'search_path', current_setting('search_path'), \
+      'user', current_user, \
+      'state', json_build_array( \
+        (SELECT oid::text FROM pg_database WHERE datname = current_database()), \
+        (SELECT max(oid::bigint)::text FROM pg_class WHERE relpersistence <> 't'), \
+        (SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::text \
+          FROM pg_stat_user_tables)))";
+
+impl Original {
+    /// Asks the server what it is.
+    pub(super) fn open(source: &OsStr, programs: &Programs) -> Result<Self> {
+        let url = SourceUrl::read(source)?;
+        let ours = major_of(&programs.version()?).unwrap_or_default();
+        let any = Tools::find(programs, MAJOR_MIN, u32::MAX)?;
+        let facts = ask(&url, &any)?;
+        let major = facts.version / 10_000;
+        if major > ours {
+            let remedy = match major <= 18 {
+                true => format!("give --pg-version {major}, or --bin with servers of that version"),
+                false => "that is newer than what is known here".into(),
+            };
+            return Err(url.refuse(format!(
+                "runs PostgreSQL {major}, whose dumps {ours} does not read: {remedy}"
+            )));
+        }
+        if major < MAJOR_MIN {
+            return Err(url.refuse(format!(
+                "runs PostgreSQL {major}: {MAJOR_MIN} is the oldest that is copied"
+            )));
+        }
+        if facts.tables == 0 {
+            return Err(url.refuse("has no table"));
+        }
+        let tools = Tools::find(programs, major, ours)?;
+        Ok(Self { url, tools, facts })
+    }
+
+    pub(super) fn refuse(&self, reason: String) -> DatabaseError {
+        self.url.refuse(reason)
+    }
+
+    pub(super) fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
+    /// What is known of it.
+    pub(super) fn examine(&self, source: &OsStr) -> Result<Own> {
+        let facts = &self.facts;
+        let page_size = PageSize::new(facts.page_size).map_err(|error| {
+            let reason = format!(
+                "says that its pages have {} bytes: {error}",
+                facts.page_size
+            );
+            self.url.refuse(reason)
+        })?;
+        let place = Seed::new(0).derive(&self.url.to_string(), 0);
+        let state = facts.state.iter();
+        let state = state.fold(place, |seed, number| seed.derive(number, 1));
+        Ok(Own {
+            copy: CopyOf {
+                name: facts.database.clone(),
+                size: ByteCount::new(facts.bytes),
+                page_size,
+                // 52 bits, so that every reader of JSON keeps them.
+                state: state.get() >> 12,
+                source: source.to_owned(),
+            },
+            options: Vec::new(),
+            cache: ByteCount::new(facts.buffer.min(facts.bytes)),
+        })
+    }
+
+    /// The path along which names are looked up, as it is for whoever logged in.
+    pub(super) fn search_path(&self) -> String {
+        let user = format!("\"{}\"", self.facts.user.replace('"', "\"\""));
+        self.facts.search_path.replace("\"$user\"", &user)
+    }
+
+    /// Dumps all of it.
+    pub(super) fn dump(&self, dump: &Dump, progress: &mut Progress<'_>) -> Result<()> {
+        self.run(dump, &[], progress)?;
+        dump.note_search_path(&self.search_path())
+    }
+
+    /// Dumps the schema alone.
+    pub(super) fn dump_schema(&self, dump: &Dump) -> Result<()> {
+        self.run(dump, &["--schema-only"], &mut |_| ControlFlow::Continue(()))?;
+        dump.note_search_path(&self.search_path())
+    }
+
+    fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
+        let file = dump.file();
+        let mut arguments: Vec<_> = [
+            // Not compressed: that takes longer than writing.
+            "--format=custom",
+            "--compress=0",
+            "--no-password",
+            "--no-owner",
+            "--no-privileges",
+            "--no-tablespaces",
+            "--no-publications",
+            "--no-subscriptions",
+            "--no-security-labels",
+            "--no-comments",
+            LOCK_LIMIT,
+        ]
+        .iter()
+        .chain(more)
+        .map(Into::into)
+        .collect();
+        arguments.extend(["--dbname".into(), self.url.bare().into()]);
+        arguments.extend(["--file".into(), file.clone().into_os_string()]);
+        let program = self.tools.path("pg_dump");
+        let launch = Launch {
+            program: &program,
+            arguments,
+            directory: dump.directory(),
+            log: &dump.log(),
+            account: None,
+            group: None,
+            on_death: rustix::process::Signal::TERM,
+            input: None,
+            environment: environment(self.url.password()),
+        };
+        run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
+            let written = fs::metadata(&file).map_or(0, |status| status.len());
+            progress(written) == ControlFlow::Break(())
+        })
+    }
+}
+
+fn ask(url: &SourceUrl, tools: &Tools) -> Result<Facts> {
+    let program = tools.path("psql");
+    let output = Command::new(&program)
+        .args([
+            "--no-psqlrc",
+            "--no-password",
+            "--quiet",
+            "--tuples-only",
+            "--no-align",
+        ])
+        .arg("--dbname")
+        .arg(url.bare())
+        .args(["--set=ON_ERROR_STOP=1", "--command=BEGIN READ ONLY"])
+        .arg(format!("--command={QUESTION}"))
+        .args(["--command=COMMIT"])
+        .envs(environment(url.password()))
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| DatabaseError::Program {
+            action: "ask a server",
+            program,
+            reason: error.to_string(),
+        })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.trim().lines().last().unwrap_or_default();
+        let said = last.trim_start_matches("psql: error: ");
+        return Err(url.refuse(format!("cannot be read: {said}")));
+    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| url.refuse(format!("answers what is not understood: {error}")))
+}

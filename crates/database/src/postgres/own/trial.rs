@@ -1,0 +1,200 @@
+//! A server with the schema of the user's database and no rows: what it takes is known before
+//! rows are copied, and statements are tried there instead of on the user's server.
+
+use octavo_script::{Described, Script, StatementText};
+use octavo_workload::{
+    ConnectionError,
+    user::{OwnStatement, Prepared},
+};
+use tempfile::TempDir;
+
+use super::{
+    super::{
+        cluster::{Cluster, Started},
+        configured::Postgres,
+        failure::ServerError,
+        load,
+        session::Session,
+    },
+    original::Original,
+    restore::Dump,
+};
+use crate::{
+    DatabaseError, OwnError, Result, files,
+    own::{first_word, make_private, numbered, place, prepare_each},
+    server::account::Account,
+};
+
+/// Statements that would change what is measured, reach other files, or leave something behind
+/// in a session that serves many transactions.
+const REFUSED: [&str; 14] = [
+    "CHECKPOINT",
+    "CLUSTER",
+    "COPY",
+    "DEALLOCATE",
+    "DISCARD",
+    "EXECUTE",
+    "LISTEN",
+    "LOAD",
+    "PREPARE",
+    "REINDEX",
+    "TABLESPACE",
+    "UNLISTEN",
+    "VACUUM",
+    "SYSTEM",
+];
+
+pub(super) struct Trial {
+    // Fields drop in this order: the server before its directory.
+    session: Session,
+    server: Started,
+    _home: TempDir,
+}
+
+impl Trial {
+    /// Makes the schema anew.
+    pub(super) fn begin(postgres: &Postgres, original: &Original) -> Result<Self> {
+        let home = TempDir::with_prefix("octavo-")
+            .map_err(files::named("create a directory in", &std::env::temp_dir()))?;
+        make_private(home.path(), Account::of_servers()?.as_ref())?;
+        let (page_size, programs) = postgres.programs.any(postgres.wal_block_size)?;
+        let cluster = Cluster::new(home.path(), programs)?;
+        cluster.create(page_size, &mut || false)?;
+        let server = cluster.start(&load::parameters(), None)?;
+        let dump = Dump::in_directory(home.path())?;
+        original.dump_schema(&dump)?;
+        dump.restore(original.tools(), &server, &mut || false)
+            .map_err(|error| match error {
+                DatabaseError::Rows { reason } => original.refuse(format!(
+                    "has what the server to be measured does not take: {reason}"
+                )),
+                other => other,
+            })?;
+        Ok(Self {
+            session: server.connect(&[])?,
+            server,
+            _home: home,
+        })
+    }
+
+    /// Tries the statements of scripts, without running them.
+    pub(super) fn prepare(&mut self, scripts: &[Script]) -> Result<Prepared, OwnError> {
+        prepare_each(scripts, None, &mut |script, statement| {
+            self.describe(script, statement)
+        })
+    }
+
+    fn describe(
+        &mut self,
+        script: &Script,
+        statement: &StatementText,
+    ) -> Result<(OwnStatement, Described), OwnError> {
+        let refused =
+            |offset, message: &str| OwnError::Script(Box::new(script.error(offset, message)));
+        let sql = numbered(&statement.parts, '$');
+        if let Some(reason) = forbidden(&sql) {
+            return Err(refused(statement.offset, &reason));
+        }
+        let description = match self.session.describe(&sql) {
+            Ok(description) => description,
+            Err(ConnectionError::Other { context, source }) => {
+                let Some(said) = source.downcast_ref::<ServerError>() else {
+                    let error = ConnectionError::Other { context, source };
+                    return Err(DatabaseError::from(error).into());
+                };
+                let at = said.position.and_then(|position| {
+                    let (start, _) = sql.char_indices().nth(position.checked_sub(1)?)?;
+                    Some(first_word(&sql[start..]))
+                });
+                let hint = match said.hint.as_str() {
+                    "" => String::new(),
+                    hint => format!(" ({hint})"),
+                };
+                let message = format!("PostgreSQL: {}{hint}", said.message);
+                return Err(refused(place(script, statement, at), &message));
+            }
+            Err(other) => return Err(DatabaseError::from(other).into()),
+        };
+        if description.parameters.len() != statement.parameters {
+            let message = "a parameter is none of the script's variables: write :name, and set it";
+            return Err(refused(statement.offset, message));
+        }
+        let columns: Vec<String> = match statement.wants_columns {
+            true => description
+                .columns
+                .into_iter()
+                .map(|column| column.name)
+                .collect(),
+            false => Vec::new(),
+        };
+        if statement.wants_columns && columns.is_empty() {
+            let message = "this statement has no rows for \\gset or \\aset";
+            return Err(refused(statement.offset, message));
+        }
+        let own = OwnStatement {
+            sql,
+            parameters: statement.parameters,
+            columns: columns.len(),
+            writes: false,
+            // Each client has a session of its own.
+            needs_one_client: false,
+        };
+        let described = Described {
+            columns,
+            // A function may write, whatever it is called.
+            reads: false,
+        };
+        Ok((own, described))
+    }
+
+    pub(super) fn end(self) -> Result<()> {
+        drop(self.session);
+        // Its files are thrown away.
+        self.server.end();
+        Ok(())
+    }
+}
+
+/// Why a statement is not run, if it is not.
+fn forbidden(sql: &str) -> Option<String> {
+    let mut words = sql
+        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase);
+    let mut first = words.next()?;
+    if matches!(first.as_str(), "ALTER" | "CREATE" | "DROP") {
+        first = words
+            .next()
+            .filter(|next| matches!(next.as_str(), "SYSTEM" | "TABLESPACE"))?;
+    }
+    REFUSED
+        .contains(&first.as_str())
+        .then(|| format!("{first} is not supported in a script"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_the_server_is_refused() {
+        for sql in [
+            "vacuum a",
+            "COPY a TO PROGRAM 'x'",
+            "alter system set a = 1",
+            "CREATE TABLESPACE a LOCATION '/x'",
+            "checkpoint",
+        ] {
+            assert!(forbidden(sql).is_some(), "{sql}");
+        }
+        for sql in [
+            "ALTER TABLE a ADD b int",
+            "SELECT 'vacuum'",
+            "SAVEPOINT a",
+            "SET LOCAL work_mem = '1MB'",
+            "",
+        ] {
+            assert_eq!(forbidden(sql), None, "{sql}");
+        }
+    }
+}

@@ -294,6 +294,7 @@ impl Client for Turn {
                 rule: octavo_workload::AuditRule::AtMost,
             }],
             distributions: Vec::new(),
+            statements: Vec::new(),
         }
     }
 }

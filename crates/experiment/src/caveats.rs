@@ -56,6 +56,22 @@ pub enum Caveat {
         /// What was copied.
         of: String,
     },
+    /// Statements of the user's never found or changed a row.
+    FoundNothing {
+        /// Where they stand.
+        statements: Vec<String>,
+        /// Statements that ran, those among them.
+        of: usize,
+    },
+    /// A statement of the user's found or changed other rows in other cells.
+    FoundOther {
+        /// Where it stands.
+        statement: String,
+        /// The fewest rows of a cell, to 1,000 runs.
+        least: f64,
+        /// The most.
+        most: f64,
+    },
     /// A part of rows, buffer and log was predicted in place of all.
     InPart {
         /// Which part, such as "1/8".
@@ -221,6 +237,8 @@ impl Caveat {
             Self::SmallData { data, memory } if data <= memory => Severity::Void,
             Self::Predicted
             | Self::Guessed { .. }
+            | Self::FoundNothing { .. }
+            | Self::FoundOther { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,

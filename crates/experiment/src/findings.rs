@@ -5,6 +5,7 @@
 mod age;
 mod cell;
 mod found_caveats;
+mod own_rows;
 mod per_transaction;
 mod ramps;
 mod read;

@@ -56,6 +56,8 @@ pub struct StatementText {
     pub wants_columns: bool,
     /// Where it begins in the script, for [`Script::error`].
     pub offset: usize,
+    /// The number of that line, from 1.
+    pub line: usize,
 }
 
 /// What a database says of a statement that it was shown.
@@ -209,6 +211,7 @@ impl Script {
                     is_alone: true,
                     wants_columns: false,
                     offset,
+                    line: self.error(offset, "").line,
                 });
                 What::Statement {
                     statement: self.statements.len() - 1,

@@ -12,6 +12,31 @@ pub struct Audit {
     /// Distributions of drawn values.
     #[serde(default)]
     pub distributions: Vec<AuditDistribution>,
+    /// What statements of the user's own found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<StatementCount>,
+}
+
+/// What a statement of the user's own found or changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementCount {
+    /// Where it stands, such as "mix.sql, line 4".
+    pub name: String,
+    /// How often it ran.
+    pub runs: u64,
+    /// How many rows that were together.
+    pub rows: u64,
+    /// How many runs had none.
+    pub empty: u64,
+}
+
+impl StatementCount {
+    /// Counts a run.
+    pub(crate) fn ran(&mut self, rows: u64) {
+        self.runs += 1;
+        self.rows += rows;
+        self.empty += u64::from(rows == 0);
+    }
 }
 
 impl Audit {
@@ -31,6 +56,20 @@ impl Audit {
                     own.total = all;
                 }
                 None => self.lines.push(line.clone()),
+            }
+        }
+        for other in &other.statements {
+            match self
+                .statements
+                .iter_mut()
+                .find(|own| own.name == other.name)
+            {
+                Some(own) => {
+                    own.runs += other.runs;
+                    own.rows += other.rows;
+                    own.empty += other.empty;
+                }
+                None => self.statements.push(other.clone()),
             }
         }
         for other in &other.distributions {
@@ -174,6 +213,7 @@ mod tests {
                 wanted: vec![1.0 / counts.len() as f64; counts.len()],
                 counts,
             }],
+            statements: Vec::new(),
         }
     }
 

@@ -35,7 +35,7 @@ pub mod user;
 mod workload;
 pub mod ycsb;
 
-pub use audit::{Audit, AuditDistribution, AuditLine, AuditRule};
+pub use audit::{Audit, AuditDistribution, AuditLine, AuditRule, StatementCount};
 pub use condition::Condition;
 pub use connection::{Connection, ConnectionError, Result};
 pub use data_spec::{DataError, DataKind, DataSpec, Parameter, ROW_BYTES, Unit};

@@ -74,9 +74,40 @@ pub struct Prepared {
 pub(crate) struct OwnProgram {
     pub(crate) program: Program,
     pub(crate) first_statement: usize,
-    /// Of each statement, whether it needs a transaction to write, and how many of its columns are
-    /// wanted.
-    pub(crate) statements: Vec<(bool, usize)>,
+    pub(crate) statements: Vec<OwnCall>,
+}
+
+/// How a statement is called, and what is expected of it.
+#[derive(Debug)]
+pub(crate) struct OwnCall {
+    /// Whether it needs a transaction to write.
+    pub(crate) writes: bool,
+    /// Whether it answers with rows.
+    pub(crate) answers: bool,
+    /// How many of its columns are wanted.
+    pub(crate) columns: usize,
+    /// What it is called where its rows are counted; `None` for one that is not after any.
+    pub(crate) counted: Option<String>,
+}
+
+impl OwnCall {
+    fn new(script: &str, own: &OwnStatement) -> Self {
+        const AFTER_ROWS: [&str; 8] = [
+            "SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE",
+        ];
+        let is_word = |character: char| character.is_ascii_alphabetic();
+        let begin = own.sql.trim_start_matches(|character| !is_word(character));
+        let end = begin.find(|character| !is_word(character));
+        let verb = begin[..end.unwrap_or(begin.len())].to_ascii_uppercase();
+        Self {
+            writes: own.writes,
+            answers: own.answers,
+            columns: own.columns,
+            counted: AFTER_ROWS
+                .contains(&verb.as_str())
+                .then(|| format!("{script}, line {}", own.line)),
+        }
+    }
 }
 
 /// A script with the SQL of its statements in the words of one database.
@@ -95,6 +126,8 @@ pub struct OwnStatements {
 pub struct OwnStatement {
     /// SQL with parameters.
     pub sql: String,
+    /// The line of its script that it begins in, from 1.
+    pub line: usize,
     /// How many parameters it has.
     pub parameters: usize,
     /// How many columns of it become variables.
@@ -102,6 +135,8 @@ pub struct OwnStatement {
     /// Whether it writes and cannot do so by itself, so that outside of a transaction it needs one
     /// of its own. Not so on servers, where every statement can be asked for its rows.
     pub writes: bool,
+    /// Whether it answers with rows.
+    pub answers: bool,
     /// Whether it asks outside of a transaction for what the statement before did, on a
     /// connection that several clients share.
     pub needs_one_client: bool,
@@ -123,12 +158,13 @@ impl Prepared {
         let mut needs_one_client = false;
         for script in scripts {
             needs_one_client |= script.statements.iter().any(|own| own.needs_one_client);
+            let calls = script.statements.iter();
+            let calls = calls.map(|own| OwnCall::new(&script.name, own)).collect();
             kinds.push(TransactionKind::plain(String::leak(script.name)));
-            let of_statement = |own: &OwnStatement| (own.writes, own.columns);
             programs.push(OwnProgram {
                 program: script.program,
                 first_statement: statements.len(),
-                statements: script.statements.iter().map(of_statement).collect(),
+                statements: calls,
             });
             statements.extend(
                 script.statements.into_iter().map(|own| {

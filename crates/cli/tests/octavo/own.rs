@@ -521,7 +521,7 @@ fn scripts_that_cannot_run_are_told_with_their_place() {
                 "--script=mix.sql",
                 "--database=postgres",
             ],
-            &["--copy-of does not work with postgres yet"],
+            &["--copy-of names a database of SQLite"],
         ),
     ] {
         refused(&home, arguments, words);

@@ -92,7 +92,9 @@ fn on_source(
     let own = OwnStatement {
         parameters: statement.parameters,
         columns: names.len(),
+        line: statement.line,
         writes: !prepared.readonly(),
+        answers: prepared.column_count() > 0,
         needs_one_client: statement.is_alone && OF_CONNECTION.iter().any(|name| asks(&sql, name)),
         sql: sql.clone(),
     };

@@ -1,11 +1,15 @@
 //! What findings themselves say against believing them.
 
+use std::collections::BTreeMap;
+
 use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_units::ByteCount;
+use octavo_workload::Audit;
 
 use super::{
     Findings,
     cell::{ByCell, CellFindings, GroupFindings},
+    own_rows::{found_nothing, found_other},
 };
 use crate::{
     caveats::Caveat,
@@ -33,7 +37,11 @@ pub const SCREENED_TOLERATED: f64 = 0.1;
 /// placement and start-up are worth more than what intervals show. Chosen.
 pub const SITTINGS_TOLERATED: f64 = 0.1;
 
-pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Caveat> {
+pub(super) fn found_caveats(
+    findings: &Findings,
+    by_cell: &ByCell<'_>,
+    statements: &BTreeMap<usize, Audit>,
+) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let runs: Vec<&Figures> = by_cell.all().collect();
     let of = runs.len();
@@ -79,6 +87,8 @@ pub(super) fn found_caveats(findings: &Findings, by_cell: &ByCell<'_>) -> Vec<Ca
     caveats.extend(guessed.map(|own| Caveat::Guessed {
         of: own.copy.name.clone(),
     }));
+    caveats.extend(found_nothing(statements));
+    caveats.extend(found_other(&findings.plan, statements));
     let part = findings.storage.iter().find(|(name, _)| name == PART);
     caveats.extend(part.map(|(_, part)| Caveat::InPart { part: part.clone() }));
     let databases = &findings.plan.databases;

@@ -128,7 +128,7 @@ impl Findings {
             caveats: Vec::new(),
             plan: plan.clone(),
         };
-        findings.caveats = found_caveats(&findings, &by_cell);
+        findings.caveats = found_caveats(&findings, &by_cell, &store.statements()?);
         if is_ramps {
             // Caveats are of their cells; nothing is compared in them.
             findings.groups.clear();

@@ -235,6 +235,24 @@ impl Store {
         Ok(audit)
     }
 
+    /// What each cell's runs counted of the user's own statements, by the cell's number, with how
+    /// many transactions that was.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or holds something else.
+    pub(crate) fn statements(&self) -> Result<BTreeMap<usize, Audit>, StoreError> {
+        let found: Vec<(usize, Audit)> = self.collect(
+            "SELECT cell, audit FROM run JOIN audit USING (run) WHERE set_aside = 0 ORDER BY run",
+            &[],
+            |row| Ok((row.get::<_, u32>("cell")? as usize, json(row, "audit")?)),
+        )?;
+        let mut by_cell: BTreeMap<usize, Audit> = BTreeMap::new();
+        for (cell, audit) in found {
+            by_cell.entry(cell).or_default().merge(&audit);
+        }
+        Ok(by_cell)
+    }
+
     /// What was generated in each run, with its sitting.
     fn audits(&self) -> Result<Vec<(i64, Audit)>, StoreError> {
         self.collect(

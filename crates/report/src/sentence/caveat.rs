@@ -101,6 +101,29 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             "The statements are a guess from the schema of {of}, and your program's may choose another \
              page size. Print them with --show-script, edit them, and give them with --script."
         ),
+        Caveat::FoundNothing { statements, of } => {
+            let (they, them) = match statements.len() {
+                1 => ("This statement", "it"),
+                _ => ("These statements", "them"),
+            };
+            let whole = statements.len().to_string() + " of " + &of.to_string();
+            format!(
+                "{they} ({whole}) never found or changed a row: {}. Your program's may, and cost \
+                 more. Look at {them}, and at what the script draws.",
+                list(statements, "and")
+            )
+        }
+        Caveat::FoundOther {
+            statement,
+            least,
+            most,
+        } => format!(
+            "The same transactions found other rows in other cells: {statement}, {} to {} in 1,000 \
+             runs. Page sizes are compared that did not do the same. A query whose first row is taken \
+             needs an ORDER BY.",
+            number(*least),
+            number(*most)
+        ),
         Caveat::InPart { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
              as often as all of it, and is some percent faster or slower (docs/predictions.md). \

@@ -8,10 +8,11 @@ use octavo_script::{
 use octavo_units::Seed;
 
 use crate::{
-    Audit, AuditLine, Client, Connection, ConnectionError, Mix, Outcome, Result, TransactionKind,
+    Audit, AuditLine, Client, Connection, ConnectionError, Mix, Outcome, Result, StatementCount,
+    TransactionKind,
     connection::{Access, Real, StatementId, Value},
     random::Draws,
-    user::{OwnProgram, Prepared},
+    user::{OwnCall, OwnProgram, Prepared},
 };
 
 /// One client.
@@ -31,6 +32,8 @@ pub(super) struct OwnClient {
     /// Whether the transaction drawn last was counted, at its first try.
     is_counted: bool,
     ran: Vec<u64>,
+    /// What the statements of each script found.
+    found: Vec<Vec<StatementCount>>,
     seed: Seed,
 }
 
@@ -50,6 +53,7 @@ impl OwnClient {
             mix: mix.clone(),
             draws: Draws::new(own),
             ran: vec![0; states.len()],
+            found: prepared.programs.iter().map(|own| no_counts(own)).collect(),
             states,
             drawn: None,
             begin: own,
@@ -82,6 +86,7 @@ impl Client for OwnClient {
             connection,
             draws: Draws::new(self.begin),
             own,
+            found: &mut self.found[script],
             is_open: false,
         };
         match own.program.run(&mut self.states[script], &mut host) {
@@ -111,8 +116,24 @@ impl Client for OwnClient {
         Audit {
             lines: kinds.filter(|line| line.wanted > 0.0).collect(),
             distributions: Vec::new(),
+            statements: self
+                .found
+                .iter()
+                .flatten()
+                .filter(|of| of.runs > 0)
+                .cloned()
+                .collect(),
         }
     }
+}
+
+/// The counts of a script's statements before their first run.
+fn no_counts(own: &OwnProgram) -> Vec<StatementCount> {
+    let count = |call: &OwnCall| StatementCount {
+        name: call.counted.clone().unwrap_or_default(),
+        ..StatementCount::default()
+    };
+    own.statements.iter().map(count).collect()
 }
 
 /// A connection as what a script runs against.
@@ -120,6 +141,7 @@ struct OnConnection<'c> {
     connection: &'c mut dyn Connection,
     draws: Draws,
     own: &'c OwnProgram,
+    found: &'c mut [StatementCount],
     is_open: bool,
 }
 
@@ -161,10 +183,13 @@ impl Host for OnConnection<'_> {
         for (value, parameter) in values.iter_mut().zip(parameters) {
             *value = as_value(*parameter);
         }
-        let (writes, columns) = self.own.statements[statement];
+        let call = &self.own.statements[statement];
+        let (writes, columns) = (call.writes, call.columns);
         let id = StatementId(self.own.first_statement + statement);
-        if writes && columns == 0 {
-            return self.connection.execute(id, values).map(drop);
+        if columns == 0 && (writes || !call.answers) {
+            let changed = self.connection.execute(id, values)?;
+            self.found[statement].ran(changed);
+            return Ok(());
         }
         // A change that answers with rows is asked for as a query, which alone would not be
         // taken for a change.
@@ -172,11 +197,12 @@ impl Host for OnConnection<'_> {
         if is_alone {
             self.connection.begin(Access::Write)?;
         }
-        self.connection.query(id, values, &mut |row| {
+        let found = self.connection.query(id, values, &mut |row| {
             for position in 0..columns {
                 column(position, as_parameter(row.value(position)));
             }
         })?;
+        self.found[statement].ran(found);
         if is_alone {
             self.connection.commit()?;
         }

@@ -148,6 +148,7 @@ impl Counts {
         Audit {
             lines,
             distributions,
+            statements: Vec::new(),
         }
     }
 }

@@ -134,6 +134,7 @@ impl Trial {
             let message = "a parameter is none of the script's variables: write :name, and set it";
             return Err(refused(statement.offset, message));
         }
+        let answers = !found.is_empty();
         let mut columns = Vec::new();
         if statement.wants_columns {
             for (name, column) in found {
@@ -152,7 +153,9 @@ impl Trial {
             sql,
             parameters: statement.parameters,
             columns: columns.len(),
+            line: statement.line,
             writes: false,
+            answers,
             // Each client has a session of its own.
             needs_one_client: false,
         };

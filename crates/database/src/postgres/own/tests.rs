@@ -120,6 +120,7 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
     let prepared = prepare_each(&[script], None, &mut |_, statement| {
         let sql = numbered(&statement.parts, '$');
         let description = session.describe(&sql).unwrap();
+        let answers = !description.columns.is_empty();
         let columns = match statement.wants_columns {
             true => description
                 .columns
@@ -132,7 +133,9 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
             sql,
             parameters: statement.parameters,
             columns: columns.len(),
+            line: statement.line,
             writes: false,
+            answers,
             needs_one_client: false,
         };
         Ok((

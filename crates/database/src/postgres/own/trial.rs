@@ -119,6 +119,7 @@ impl Trial {
             let message = "a parameter is none of the script's variables: write :name, and set it";
             return Err(refused(statement.offset, message));
         }
+        let answers = !description.columns.is_empty();
         let columns: Vec<String> = match statement.wants_columns {
             true => description
                 .columns
@@ -135,7 +136,9 @@ impl Trial {
             sql,
             parameters: statement.parameters,
             columns: columns.len(),
+            line: statement.line,
             writes: false,
+            answers,
             // Each client has a session of its own.
             needs_one_client: false,
         };

@@ -1,0 +1,159 @@
+//! What the user's own statements found: nothing, or not the same in all cells.
+
+use std::collections::BTreeMap;
+
+use octavo_workload::Audit;
+
+use crate::{caveats::Caveat, plan::Plan};
+
+/// Runs of a statement that say what it finds. Chosen.
+const STATEMENT_RUNS_MIN: u64 = 20;
+
+/// Up to this share rows of one statement may differ between cells with the same transactions:
+/// clients come in another order. Chosen.
+const ROWS_TOLERATED: f64 = 0.05;
+
+/// Statements that never found a row in any cell.
+pub(super) fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
+    let mut all = Audit::default();
+    for audit in statements.values() {
+        all.merge(audit);
+    }
+    // What is not after rows has no name.
+    let ran = all.statements.iter();
+    let ran: Vec<_> = ran
+        .filter(|of| !of.name.is_empty() && of.runs >= STATEMENT_RUNS_MIN)
+        .collect();
+    let nothing = ran.iter().filter(|of| of.empty == of.runs);
+    let nothing: Vec<String> = nothing.map(|of| of.name.clone()).collect();
+    (!nothing.is_empty()).then_some(Caveat::FoundNothing {
+        statements: nothing,
+        of: ran.len(),
+    })
+}
+
+/// The statement whose rows differ most between cells that are compared and ran the same
+/// transactions, if that is too much.
+pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
+    let transactions = |audit: &Audit| audit.lines.first().map(|line| line.total);
+    let mut worst: Option<(f64, Caveat)> = None;
+    for group in plan.groups() {
+        let audits = group.cells.iter().filter_map(|cell| statements.get(cell));
+        let audits: Vec<&Audit> = audits.collect();
+        let Some(most) = audits.iter().filter_map(|audit| transactions(audit)).max() else {
+            continue;
+        };
+        let alike = audits
+            .iter()
+            .filter(|audit| transactions(audit) == Some(most));
+        let alike: Vec<&&Audit> = alike.collect();
+        let names = alike
+            .first()
+            .into_iter()
+            .flat_map(|audit| &audit.statements);
+        for name in names.map(|of| &of.name).filter(|name| !name.is_empty()) {
+            let count = |audit: &&&Audit| {
+                let found = audit.statements.iter().find(|of| of.name == *name);
+                found.map_or((0, 0), |of| (of.runs, of.rows))
+            };
+            let counts: Vec<(u64, u64)> = alike.iter().map(count).collect();
+            let rows = || counts.iter().map(|(_, rows)| *rows as f64);
+            let (least, greatest) = (rows().fold(f64::MAX, f64::min), rows().fold(0.0, f64::max));
+            let runs = counts.iter().map(|(runs, _)| *runs).max().unwrap_or(0);
+            let apart = (greatest - least) / greatest.max(1.0);
+            let is_worst = worst.as_ref().is_none_or(|(most, _)| apart > *most);
+            if runs >= STATEMENT_RUNS_MIN && apart > ROWS_TOLERATED && is_worst {
+                let per_thousand = 1000.0 / runs as f64;
+                let caveat = Caveat::FoundOther {
+                    statement: name.clone(),
+                    least: least * per_thousand,
+                    most: greatest * per_thousand,
+                };
+                worst = Some((apart, caveat));
+            }
+        }
+    }
+    worst.map(|(_, caveat)| caveat)
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_workload::{AuditLine, AuditRule, StatementCount};
+
+    use super::*;
+    use crate::plan::tests::plan;
+
+    /// What a cell's runs counted: transactions, and of each statement runs, rows and empty runs.
+    fn audit(transactions: u64, statements: &[(&str, u64, u64, u64)]) -> Audit {
+        let line = AuditLine {
+            name: "mix.sql among transactions".into(),
+            count: transactions,
+            total: transactions,
+            wanted: 1.0,
+            rule: AuditRule::Independent,
+        };
+        let count = |&(name, runs, rows, empty): &(&str, u64, u64, u64)| StatementCount {
+            name: name.into(),
+            runs,
+            rows,
+            empty,
+        };
+        Audit {
+            lines: vec![line],
+            distributions: Vec::new(),
+            statements: statements.iter().map(count).collect(),
+        }
+    }
+
+    #[test]
+    fn statements_that_never_find_a_row_are_told() {
+        let statements = [
+            ("a, line 1", 100, 0, 100),
+            ("a, line 2", 100, 1, 99),
+            ("a, line 3", 5, 0, 5),
+            ("", 100, 0, 100),
+        ];
+        let cells = BTreeMap::from([(0, audit(100, &statements))]);
+        assert_eq!(
+            found_nothing(&cells),
+            Some(Caveat::FoundNothing {
+                statements: vec!["a, line 1".into()],
+                of: 2,
+            })
+        );
+        // In another cell it found one.
+        let other = audit(100, &[("a, line 1", 100, 1, 99)]);
+        let cells = BTreeMap::from([(0, audit(100, &statements)), (1, other)]);
+        assert_eq!(found_nothing(&cells), None);
+    }
+
+    #[test]
+    fn cells_that_did_not_do_the_same_are_told() {
+        let plan = plan();
+        assert!(plan.groups()[0].cells.len() >= 2);
+        let cells = |first: &[(&str, u64, u64, u64)], second: Audit| {
+            BTreeMap::from([(0, audit(1000, first)), (1, second)])
+        };
+        let first = [("a, line 1", 1000, 5000, 0), ("a, line 2", 1000, 1000, 0)];
+        let same = audit(
+            1000,
+            &[("a, line 1", 1000, 5100, 0), ("a, line 2", 1000, 960, 40)],
+        );
+        assert_eq!(found_other(&plan, &cells(&first, same)), None);
+        let other = audit(
+            1000,
+            &[("a, line 1", 1000, 5600, 0), ("a, line 2", 500, 500, 0)],
+        );
+        assert_eq!(
+            found_other(&plan, &cells(&first, other)),
+            Some(Caveat::FoundOther {
+                statement: "a, line 2".into(),
+                least: 500.0,
+                most: 1000.0,
+            })
+        );
+        // One that left early had other transactions.
+        let early = audit(500, &[("a, line 1", 500, 100, 0)]);
+        assert_eq!(found_other(&plan, &cells(&first, early)), None);
+    }
+}

@@ -126,6 +126,14 @@ pub(super) const READ: &[(&str, &str)] = &[
         "downloads and builds PostgreSQL; servers.rs runs such a command",
     ),
     (
+        "octavo advise /mnt/data/own --copy-of postgres://anna@db.example/shop --script mix.sql",
+        "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
+    ),
+    (
+        "octavo advise /mnt/data/own --copy-of mariadb://anna@db.example/shop --script mix.sql",
+        "needs a server of the reader's; own_servers.rs runs such a command",
+    ),
+    (
         "octavo emulate gp3-3000 --backing files --mount cloud",
         "needs FUSE; docs/emulation.md has one that is run",
     ),

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 14] = [
+const RUN: [&str; 15] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -28,6 +28,7 @@ const RUN: [&str; 14] = [
     "docs/emulation.md",
     "docs/energy.md",
     "docs/how-to.md",
+    "docs/own-servers.md",
     "docs/own.md",
     "docs/plans.md",
     "docs/predictions.md",
@@ -122,6 +123,11 @@ fn own_page_works() {
     let scene = Scene::new();
     own_files(&scene);
     scene.types("docs/own.md");
+}
+
+#[test]
+fn own_servers_page_works() {
+    Scene::new().types("docs/own-servers.md");
 }
 
 /// A reader's own file, and the script of docs/own.md.

@@ -1,193 +1,20 @@
-//! A script for a database whose user has none: a guess from its schema.
-//!
-//! Most requests of most programs read one row by its key; some follow an index, read rows that
-//! lie beside each other, change a row, or add one. Shares are chosen, and so is that a table's
-//! share grows with the square root of its rows.
-
-use std::fmt::Write as _;
+//! What a guess of statements needs to know of a file's tables.
 
 use rusqlite::Connection;
 
 use super::source::{Source, quoted};
-use crate::Result;
+use crate::{
+    Result,
+    own::guess::{self, Table},
+};
 
-/// What is done, with its share in percent.
-const OPERATIONS: [(Operation, u32); 5] = [
-    (Operation::ReadKey, 55),
-    (Operation::ReadIndex, 15),
-    (Operation::ReadRange, 10),
-    (Operation::Update, 12),
-    (Operation::Insert, 8),
-];
-
-/// Tables that are used at most, those with the most rows.
-const TABLES_MAX: usize = 6;
-
-/// Rows of a range, and of an index, at most.
-const ROWS: u32 = 50;
-
-#[derive(Clone, Copy, Debug)]
-enum Operation {
-    ReadKey,
-    ReadIndex,
-    ReadRange,
-    Update,
-    Insert,
-}
-
-impl Operation {
-    fn about(self) -> &'static str {
-        match self {
-            Self::ReadKey => "Read a row by its key.",
-            Self::ReadIndex => "Follow an index.",
-            Self::ReadRange => "Read rows beside each other.",
-            Self::Update => "Change a row.",
-            Self::Insert => "Add a row like another one.",
-        }
-    }
-}
-
-/// What a script needs to know of a table.
-#[derive(Debug)]
-struct Table {
-    /// Its name in SQL.
-    name: String,
-    /// The column that numbers its rows, in SQL.
-    key: String,
-    /// The primary key's columns where it is another one.
-    own_key: Vec<String>,
-    first: i64,
-    last: i64,
-    /// The first columns of its indexes.
-    indexed: Vec<String>,
-    /// A column that no index has.
-    plain: Option<String>,
-    /// What an insert sets; none where another row's values would not be unique.
-    inserted: Option<Vec<String>>,
-}
-
-impl Table {
-    /// What is done to it, unless that is not possible.
-    fn statements(&self, operation: Operation) -> Option<String> {
-        let Self { name, key, .. } = self;
-        let draw = format!("\\set key random({}, {})\n", self.first, self.last);
-        let row = format!("{key} >= :key ORDER BY {key} LIMIT 1");
-        let sql = match operation {
-            Operation::ReadKey if self.own_key.is_empty() => {
-                format!("SELECT * FROM {name} WHERE {row};\n")
-            }
-            Operation::ReadKey => {
-                let columns = self.own_key.join(", ");
-                format!(
-                    "SELECT * FROM {name} WHERE ({columns}) =\n  (SELECT {columns} FROM {name} WHERE {row});\n"
-                )
-            }
-            Operation::ReadIndex => {
-                let column = self.indexed.first()?;
-                format!(
-                    "SELECT * FROM {name} WHERE {column} =\n  (SELECT {column} FROM {name} WHERE {row}) \
-                     LIMIT {ROWS};\n"
-                )
-            }
-            Operation::ReadRange => {
-                format!("SELECT * FROM {name} WHERE {key} >= :key ORDER BY {key} LIMIT {ROWS};\n")
-            }
-            // SQLite writes nothing where a row stays as it is.
-            Operation::Update => {
-                let c = self.plain.as_ref()?;
-                format!(
-                    "\\set step random(1, 25)\n\
-                     UPDATE {name} SET {c} = CASE typeof({c})\n    \
-                     WHEN 'text' THEN char(96 + :step) || substr({c}, 2)\n    \
-                     WHEN 'blob' THEN CAST(char(96 + :step) || substr({c}, 2) AS BLOB)\n    \
-                     WHEN 'null' THEN NULL ELSE {c} + 13 - :step END\n  \
-                     WHERE {key} = (SELECT {key} FROM {name} WHERE {row});\n"
-                )
-            }
-            Operation::Insert => {
-                let columns = self.inserted.as_ref()?.join(", ");
-                format!(
-                    "INSERT INTO {name}({columns})\n  SELECT {columns} FROM {name} WHERE {row};\n"
-                )
-            }
-        };
-        Some(draw + &sql)
-    }
-
-    fn weight(&self) -> f64 {
-        (self.last.abs_diff(self.first) as f64 + 1.0).sqrt()
-    }
-}
-
-/// Statements with their table's weight.
-type Weighted = (f64, String);
-
-/// A script for the database, in pgbench's language; `None` where it has no table that rows can
-/// be drawn from.
+/// A script for the database; see [`guess::script`].
 pub(super) fn propose(source: &Source) -> Result<Option<String>> {
     let found = tables(source.connection()).map_err(|failure| source.refusal(&failure))?;
-    Ok(script(&source.name(), &found))
+    Ok(guess::script(&source.name(), found))
 }
 
-fn script(name: &str, tables: &[Table]) -> Option<String> {
-    let mut parts: Vec<(u32, Operation, Vec<Weighted>)> = Vec::new();
-    for (operation, share) in OPERATIONS {
-        let of_tables: Vec<Weighted> = tables
-            .iter()
-            .filter_map(|table| Some((table.weight(), table.statements(operation)?)))
-            .collect();
-        if !of_tables.is_empty() {
-            parts.push((share, operation, of_tables));
-        }
-    }
-    let all: u32 = parts.iter().map(|(share, ..)| share).sum();
-    if all == 0 {
-        return None;
-    }
-    let mut text = format!(
-        "-- A guess from the schema of {}: edit what your program does otherwise.\n\
-         \\set what random(1, {all})\n",
-        name.replace(['\n', '\r'], " ")
-    );
-    let mut end = 0;
-    for (share, operation, of_tables) in &parts {
-        let word = if end == 0 { "if" } else { "elif" };
-        end += share;
-        let _ = writeln!(text, "\\{word} :what <= {end}\n  -- {}", operation.about());
-        choose(&mut text, of_tables);
-    }
-    text.push_str("\\endif\n");
-    Some(text)
-}
-
-/// One of several tables, by their weights in thousandths.
-fn choose(text: &mut String, of_tables: &[Weighted]) {
-    let indented = |text: &mut String, lines: &str, depth: usize| {
-        for line in lines.lines() {
-            let _ = writeln!(text, "{:depth$}{line}", "");
-        }
-    };
-    if let [(_, only)] = of_tables {
-        return indented(text, only, 2);
-    }
-    let sum: f64 = of_tables.iter().map(|(weight, _)| weight).sum();
-    text.push_str("  \\set table random(1, 1000)\n");
-    let mut below = 0.0;
-    for (place, (weight, statements)) in of_tables.iter().enumerate() {
-        below += weight;
-        let end = (below / sum * 1000.0).round();
-        match place {
-            0 => writeln!(text, "  \\if :table <= {end}"),
-            _ if place + 1 < of_tables.len() => writeln!(text, "  \\elif :table <= {end}"),
-            _ => writeln!(text, "  \\else"),
-        }
-        .unwrap_or_default();
-        indented(text, statements, 4);
-    }
-    text.push_str("  \\endif\n");
-}
-
-/// Tables whose rows have numbers, those with the most rows first.
+/// Tables whose rows have numbers.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<Table>> {
     let mut statement = connection.prepare(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0 \
@@ -200,8 +27,6 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<Table>> {
     for name in names {
         found.extend(table(connection, &name)?);
     }
-    found.sort_by(|one: &Table, other| other.weight().total_cmp(&one.weight()));
-    found.truncate(TABLES_MAX);
     Ok(found)
 }
 
@@ -289,10 +114,20 @@ fn table(connection: &Connection, name: &str) -> rusqlite::Result<Option<Table>>
         indexed: firsts
             .filter_map(|(_, _, own, _)| own.as_deref().map(quoted))
             .collect(),
-        plain: plain.filter(|_| is_free),
+        change: plain.filter(|_| is_free).map(|c| change(&c)),
         inserted: (!has_unique && is_free && !others.is_empty())
             .then(|| others.into_iter().map(|own| quoted(own)).collect()),
     }))
+}
+
+/// What an update sets. SQLite writes nothing where a row stays as it is.
+fn change(c: &str) -> String {
+    format!(
+        "{c} = CASE typeof({c})\n    \
+         WHEN 'text' THEN char(96 + :step) || substr({c}, 2)\n    \
+         WHEN 'blob' THEN CAST(char(96 + :step) || substr({c}, 2) AS BLOB)\n    \
+         WHEN 'null' THEN NULL ELSE {c} + 13 - :step END"
+    )
 }
 
 #[cfg(test)]
@@ -305,7 +140,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema).unwrap();
         let found = tables(&connection).unwrap();
-        let text = script("my.db", &found)?;
+        let text = guess::script("my.db", found)?;
         // Each statement is one of this database.
         let script = Script::parse("guess", &text, &Definitions::default()).unwrap();
         for statement in script.statements() {

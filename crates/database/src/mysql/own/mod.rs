@@ -5,10 +5,12 @@
 //! |---|---|
 //! | tools | the client and the dump program |
 //! | original | the user's server: what it is asked, and the dump |
+//! | propose | what a guess of statements needs to know |
 //! | restore | a dump into a server of Octavo's |
 //! | trial | a server with the schema alone, in which statements are tried |
 
 mod original;
+mod propose;
 mod restore;
 mod tools;
 mod trial;
@@ -36,8 +38,9 @@ impl CopyOwn for Mysql {
         Original::open(source, self.programs()?, &env::temp_dir())?.examine(source)
     }
 
-    fn propose(&self, _source: &OsStr) -> Result<Option<String>> {
-        Ok(None)
+    fn propose(&self, source: &OsStr) -> Result<Option<String>> {
+        let original = Original::open(source, self.programs()?, &env::temp_dir())?;
+        propose::propose(&original)
     }
 
     fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {

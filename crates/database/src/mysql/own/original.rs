@@ -16,7 +16,7 @@ use std::{
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::user::CopyOf;
 use rustix::process::Signal;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use tempfile::TempDir;
 
 use super::{
@@ -82,7 +82,9 @@ impl Original {
         let url = SourceUrl::read(source)?;
         let parts = url.parts()?;
         let tools = Tools::find(programs)?;
-        let facts = ask(&url, &parts, &tools, scratch)?;
+        let facts: Vec<Facts> = ask(&url, &parts, &tools, scratch, QUESTION)?;
+        let facts = facts.into_iter().next();
+        let facts = facts.ok_or_else(|| url.refuse("answers nothing"))?;
         let is_mariadb = facts.version.contains("MariaDB");
         if is_mariadb != (tools.flavour == Flavour::Mariadb) {
             return Err(url.refuse(format!(
@@ -100,6 +102,17 @@ impl Original {
             tools,
             facts,
         })
+    }
+
+    /// What the server answers to a question with a line of JSON a row.
+    pub(super) fn ask<T: DeserializeOwned>(&self, question: &str) -> Result<Vec<T>> {
+        let scratch = env::temp_dir();
+        ask(&self.url, &self.parts, &self.tools, &scratch, question)
+    }
+
+    /// The database's name.
+    pub(super) fn name(&self) -> &str {
+        &self.parts.database
     }
 
     pub(super) fn tools(&self) -> &Tools {
@@ -252,7 +265,14 @@ impl LoginFile {
     }
 }
 
-fn ask(url: &SourceUrl, parts: &SourceParts, tools: &Tools, scratch: &Path) -> Result<Facts> {
+/// What the server answers to a question with a line of JSON a row.
+fn ask<T: DeserializeOwned>(
+    url: &SourceUrl,
+    parts: &SourceParts,
+    tools: &Tools,
+    scratch: &Path,
+    question: &str,
+) -> Result<Vec<T>> {
     let known = |name: &str| name == "socket" || name.starts_with("ssl");
     let one_line = |text: &str| !text.contains(char::is_control);
     let texts = [&parts.user, &parts.host, &parts.database];
@@ -274,7 +294,7 @@ fn ask(url: &SourceUrl, parts: &SourceParts, tools: &Tools, scratch: &Path) -> R
             "--raw",
             "--skip-column-names",
             "--execute",
-            QUESTION,
+            question,
         ])
         .args(["--default-character-set=utf8mb4", "--database"])
         .arg(&parts.database)
@@ -292,7 +312,8 @@ fn ask(url: &SourceUrl, parts: &SourceParts, tools: &Tools, scratch: &Path) -> R
         let last = said.trim().lines().last().unwrap_or_default();
         return Err(url.refuse(format!("cannot be read: {last}")));
     }
-    serde_json::from_slice(&output.stdout)
+    let rows = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
+    rows.collect::<Result<_, _>>()
         .map_err(|error| url.refuse(format!("answers what is not understood: {error}")))
 }
 

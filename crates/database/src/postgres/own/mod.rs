@@ -5,10 +5,12 @@
 //! |---|---|
 //! | tools | `psql`, `pg_dump` and `pg_restore`, and which versions go together |
 //! | original | the user's server: what it is asked, and the dump |
+//! | propose | what a guess of statements needs to know |
 //! | restore | a dump into a server of Octavo's |
 //! | trial | a server with the schema alone, in which statements are tried |
 
 mod original;
+mod propose;
 mod restore;
 #[cfg(test)]
 mod tests;
@@ -37,8 +39,8 @@ impl CopyOwn for Postgres {
         Original::open(source, &self.programs)?.examine(source)
     }
 
-    fn propose(&self, _source: &OsStr) -> Result<Option<String>> {
-        Ok(None)
+    fn propose(&self, source: &OsStr) -> Result<Option<String>> {
+        propose::propose(&Original::open(source, &self.programs)?)
     }
 
     fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {

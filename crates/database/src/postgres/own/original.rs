@@ -12,7 +12,7 @@ use std::{
 
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::user::CopyOf;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     restore::Dump,
@@ -85,7 +85,7 @@ impl Original {
         let url = SourceUrl::read(source)?;
         let ours = major_of(&programs.version()?).unwrap_or_default();
         let any = Tools::find(programs, MAJOR_MIN, u32::MAX)?;
-        let facts = ask(&url, &any)?;
+        let facts: Facts = ask(&url, &any, QUESTION)?;
         let major = facts.version / 10_000;
         if major > ours {
             let remedy = match major <= 18 {
@@ -110,6 +110,16 @@ impl Original {
 
     pub(super) fn refuse(&self, reason: String) -> DatabaseError {
         self.url.refuse(reason)
+    }
+
+    /// What the server answers to a question with one line of JSON.
+    pub(super) fn ask<T: DeserializeOwned>(&self, question: &str) -> Result<T> {
+        ask(&self.url, &self.tools, question)
+    }
+
+    /// The database's name.
+    pub(super) fn name(&self) -> &str {
+        &self.facts.database
     }
 
     pub(super) fn tools(&self) -> &Tools {
@@ -202,7 +212,8 @@ impl Original {
     }
 }
 
-fn ask(url: &SourceUrl, tools: &Tools) -> Result<Facts> {
+/// What the server answers to a question with one line of JSON.
+fn ask<T: DeserializeOwned>(url: &SourceUrl, tools: &Tools, question: &str) -> Result<T> {
     let program = tools.path("psql");
     let output = Command::new(&program)
         .args([
@@ -215,7 +226,7 @@ fn ask(url: &SourceUrl, tools: &Tools) -> Result<Facts> {
         .arg("--dbname")
         .arg(url.bare())
         .args(["--set=ON_ERROR_STOP=1", "--command=BEGIN READ ONLY"])
-        .arg(format!("--command={QUESTION}"))
+        .arg(format!("--command={question}"))
         .args(["--command=COMMIT"])
         .envs(environment(url.password()))
         .env("LC_ALL", "C")

@@ -1,5 +1,7 @@
 //! The user's own database: looked at and copied, never changed.
 
+pub(crate) mod guess;
+
 use std::{
     ffi::OsStr,
     fs::{self, Permissions},

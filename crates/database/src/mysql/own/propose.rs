@@ -1,0 +1,149 @@
+//! What a guess of statements needs to know of a database's tables.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::original::Original;
+use crate::{
+    Result,
+    own::guess::{self, Table},
+};
+
+#[derive(Clone, Debug, Deserialize)]
+struct Column {
+    table: String,
+    name: String,
+    kind: String,
+    /// Such as `auto_increment`, or that it is generated.
+    extra: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Indexed {
+    table: String,
+    index: String,
+    column: Option<String>,
+    /// Its place in the index, from 1.
+    place: u64,
+    is_unique: u8,
+}
+
+const COLUMNS: &str = "SELECT JSON_OBJECT('table', c.TABLE_NAME, 'name', c.COLUMN_NAME, \
+    'kind', c.DATA_TYPE, 'extra', c.EXTRA) FROM information_schema.COLUMNS AS c \
+    JOIN information_schema.TABLES AS t USING (TABLE_SCHEMA, TABLE_NAME) \
+    WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' \
+    ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION";
+
+const INDEXES: &str = "SELECT JSON_OBJECT('table', TABLE_NAME, 'index', INDEX_NAME, \
+    'column', COLUMN_NAME, 'place', SEQ_IN_INDEX, 'is_unique', 1 - NON_UNIQUE) \
+    FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+    AND INDEX_TYPE = 'BTREE' ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX";
+
+/// Tables whose constraints and triggers say what rows may be.
+const GUARDED: &str = "SELECT JSON_QUOTE(EVENT_OBJECT_TABLE) FROM information_schema.TRIGGERS \
+    WHERE TRIGGER_SCHEMA = DATABASE() \
+    UNION SELECT JSON_QUOTE(TABLE_NAME) FROM information_schema.TABLE_CONSTRAINTS \
+    WHERE TABLE_SCHEMA = DATABASE() AND CONSTRAINT_TYPE = 'CHECK'";
+
+/// A script for the database; see [`guess::script`].
+pub(super) fn propose(original: &Original) -> Result<Option<String>> {
+    let columns: Vec<Column> = original.ask(COLUMNS)?;
+    let indexes: Vec<Indexed> = original.ask(INDEXES)?;
+    let guarded: Vec<String> = original.ask(GUARDED)?;
+    let mut by_table: BTreeMap<&str, Vec<&Column>> = BTreeMap::new();
+    for column in &columns {
+        by_table.entry(&column.table).or_default().push(column);
+    }
+    let mut tables = Vec::new();
+    for (name, columns) in by_table {
+        let own: Vec<&Indexed> = indexes.iter().filter(|of| of.table == name).collect();
+        let Some(key) = number(&columns, &own) else {
+            continue;
+        };
+        let mut names = columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .chain([name]);
+        if names.any(|name| name.contains(char::is_control)) {
+            continue;
+        }
+        let (table, column) = (quoted(name), quoted(&key.name));
+        let ends: Vec<(Option<i64>, Option<i64>)> = original.ask(&format!(
+            "SELECT JSON_ARRAY(MIN({column}), MAX({column})) FROM {table} \
+             HAVING MAX({column}) < 9000000000000000000"
+        ))?;
+        let Some((Some(first), Some(last))) = ends.into_iter().next() else {
+            continue;
+        };
+        let is_guarded = guarded.iter().any(|other| other == name);
+        tables.push(table_of(key, &columns, &own, is_guarded, (first, last)));
+    }
+    Ok(guess::script(original.name(), tables))
+}
+
+/// The primary key, if it is one whole number.
+fn number<'c>(columns: &[&'c Column], indexes: &[&Indexed]) -> Option<&'c Column> {
+    let mut primary = indexes.iter().filter(|of| of.index == "PRIMARY");
+    let (Some(only), None) = (primary.next(), primary.next()) else {
+        return None;
+    };
+    let is_key = |column: &&&Column| only.column.as_ref() == Some(&column.name);
+    let key = columns.iter().find(is_key)?;
+    let whole = ["tinyint", "smallint", "mediumint", "int", "bigint"];
+    whole.contains(&key.kind.as_str()).then_some(*key)
+}
+
+fn table_of(
+    key: &Column,
+    columns: &[&Column],
+    indexes: &[&Indexed],
+    is_guarded: bool,
+    (first, last): (i64, i64),
+) -> Table {
+    let is_set = |column: &&&Column| {
+        let extra = column.extra.to_ascii_uppercase();
+        column.name != key.name && !extra.contains("GENERATED") && !extra.contains("ON UPDATE")
+    };
+    let others: Vec<&&Column> = columns.iter().filter(is_set).collect();
+    let in_index = |name: &str| indexes.iter().any(|of| of.column.as_deref() == Some(name));
+    let changes = others.iter().filter(|column| !in_index(&column.name));
+    let change = changes.filter_map(|column| change(column)).next();
+    let secondary = indexes.iter().filter(|of| of.index != "PRIMARY");
+    let is_unique = secondary.clone().any(|of| of.is_unique == 1);
+    let firsts = secondary.filter(|of| of.place == 1);
+    let is_numbered = key.extra.to_ascii_lowercase().contains("auto_increment");
+    let can_insert = is_numbered && !is_unique && !is_guarded && !others.is_empty();
+    Table {
+        name: quoted(&key.table),
+        key: quoted(&key.name),
+        own_key: Vec::new(),
+        first,
+        last,
+        indexed: firsts
+            .filter_map(|of| of.column.as_deref().map(quoted))
+            .collect(),
+        change: change.filter(|_| !is_guarded),
+        inserted: can_insert.then(|| others.iter().map(|column| quoted(&column.name)).collect()),
+    }
+}
+
+/// What an update sets a column to: as long as it was, and in the range of every type.
+fn change(column: &Column) -> Option<String> {
+    let c = quoted(&column.name);
+    Some(match column.kind.as_str() {
+        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
+        | "double" => {
+            format!("{c} = CASE WHEN {c} > 100 THEN {c} - :step ELSE {c} + :step END")
+        }
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
+            format!("{c} = CONCAT(CHAR(96 + :step USING ascii), SUBSTR({c}, 2))")
+        }
+        _ => return None,
+    })
+}
+
+/// A name in SQL.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}

@@ -7,6 +7,9 @@ use octavo_workload::ConnectionError;
 /// The outcome of what a database was to do.
 pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 
+/// What [`DatabaseError::Rows`] begins with, also where its words alone were kept.
+pub const REFUSES_ROWS: &str = "it does not take your data: ";
+
 /// Why a database could not do something.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -40,7 +43,7 @@ pub enum DatabaseError {
         reason: String,
     },
     /// The user's own rows or schema cannot be as they are with this page size or version.
-    #[error("it does not take your data: {reason}")]
+    #[error("{}{reason}", REFUSES_ROWS)]
     Rows {
         /// What the database says.
         reason: String,

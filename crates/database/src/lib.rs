@@ -56,7 +56,7 @@ pub use database::{Database, DatabaseKind};
 pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, buffer_is_all,
 };
-pub use error::{DatabaseError, Result};
+pub use error::{DatabaseError, REFUSES_ROWS, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, hide_password};
 pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};

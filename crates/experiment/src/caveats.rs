@@ -1,6 +1,6 @@
 //! What a reader must know before believing an experiment's figures.
 
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, PageSize};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -183,7 +183,14 @@ pub enum Caveat {
         /// Why, of the last of them.
         reason: String,
     },
-    /// Runs gave no result.
+    /// The user's rows do not fit in pages of these sizes.
+    DoNotFit {
+        /// The sizes.
+        page_sizes: Vec<PageSize>,
+        /// What the database says, of the first.
+        reason: String,
+    },
+    /// Other runs gave no result.
     RunsFailed {
         /// So many.
         runs: usize,
@@ -272,6 +279,7 @@ impl Caveat {
             | Self::SharedBlocks
             | Self::SmallData { .. }
             | Self::RunsLost { .. }
+            | Self::DoNotFit { .. }
             | Self::RunsFailed { .. } => Severity::Amount,
             Self::Screened { .. }
             | Self::NoDeviceCounters

@@ -267,6 +267,14 @@ fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
     let arguments = ["--page-sizes=4K,8K,16K", "--memory=8MiB", "--json"];
     let output = advise(home, &url, &arguments);
     let found = findings(home, &output);
+    let caveats = found["caveats"].as_array().unwrap();
+    let does_not_fit = caveats
+        .iter()
+        .find(|caveat| caveat["caveat"] == "do_not_fit");
+    assert_eq!(
+        does_not_fit.unwrap()["page_sizes"],
+        serde_json::json!([4096])
+    );
     let left_out = &found["runs_failed"][0];
     assert_eq!(left_out["cell"]["page_size"], 4096);
     let reason = left_out["reason"].as_str().unwrap();

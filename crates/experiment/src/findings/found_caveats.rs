@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use octavo_database::{Registry, RestoreMethod, StoragePath};
-use octavo_units::ByteCount;
+use octavo_database::{REFUSES_ROWS, Registry, RestoreMethod, StoragePath};
+use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Audit;
 
 use super::{
@@ -163,10 +163,22 @@ pub(super) fn found_caveats(
         caveats.push(Caveat::SmallData { data, memory });
     }
     caveats.extend(Caveat::lost(&runs));
-    if !findings.runs_failed.is_empty() {
-        caveats.push(Caveat::RunsFailed {
-            runs: findings.runs_failed.len(),
+    let refused = findings.runs_failed.iter();
+    let refused: Vec<(PageSize, &str)> = refused
+        .filter_map(|run| Some((run.cell.page_size, run.reason.strip_prefix(REFUSES_ROWS)?)))
+        .collect();
+    if let Some((_, reason)) = refused.first() {
+        let mut page_sizes: Vec<PageSize> = refused.iter().map(|(size, _)| *size).collect();
+        page_sizes.sort_unstable();
+        page_sizes.dedup();
+        caveats.push(Caveat::DoNotFit {
+            page_sizes,
+            reason: (*reason).to_owned(),
         });
+    }
+    let failed = findings.runs_failed.len() - refused.len();
+    if failed > 0 {
+        caveats.push(Caveat::RunsFailed { runs: failed });
     }
     caveats
 }

@@ -203,6 +203,18 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             of,
             reason,
         } => runs_lost(*runs, *unchecked, *of, reason),
+        Caveat::DoNotFit { page_sizes, reason } => {
+            let sizes: Vec<String> = page_sizes.iter().map(ToString::to_string).collect();
+            let end = if reason.ends_with(['.', '!', ')']) {
+                ""
+            } else {
+                "."
+            };
+            format!(
+                "Your data cannot have {} pages, so these are not measured: {reason}{end}",
+                list(&sizes, "or")
+            )
+        }
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
             counted(*runs, "run")

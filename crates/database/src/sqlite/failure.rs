@@ -46,6 +46,7 @@ pub(crate) fn sort(failure: Error, context: impl FnOnce() -> String) -> Connecti
             source: Box::new(failure),
         },
         ffi::SQLITE_FULL => ConnectionError::Full(Box::new(failure)),
+        ffi::SQLITE_INTERRUPT => ConnectionError::Timeout(Box::new(failure)),
         _ => ConnectionError::other(context(), failure),
     }
 }

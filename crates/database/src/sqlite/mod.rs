@@ -7,6 +7,7 @@ mod direct_file;
 mod failure;
 mod inspect;
 mod kind;
+mod limit;
 mod load;
 mod log_file;
 mod propose;

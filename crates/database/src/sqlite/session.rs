@@ -19,6 +19,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 use super::{
     JournalMode,
     failure::sort,
+    limit::Limit,
     statement::Prepared,
     tally::Tally,
     temporary::{TemporaryFiles, Unmeasured},
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     rollback: Prepared,
     statements: &'static [Statement],
     connection: Connection,
+    /// Of the user's own statements.
+    limit: Option<Limit>,
     counted: Option<Counted>,
     _temporary: Option<TemporaryFiles>,
 }
@@ -118,6 +121,8 @@ impl Session {
                 Ok(prepared.privately(statement.is_private))
             })
             .collect::<Result<_, _>>()?;
+        let is_private = statements.iter().any(|statement| statement.is_private);
+        let limit = is_private.then(|| Limit::of(&connection));
         Ok(Self {
             prepared,
             begin_read: Prepared::new(&connection, "BEGIN")?,
@@ -126,6 +131,7 @@ impl Session {
             rollback: Prepared::new(&connection, "ROLLBACK")?,
             statements,
             connection,
+            limit,
             counted,
             _temporary: None,
         })
@@ -229,6 +235,9 @@ impl octavo_workload::Connection for Session {
             "a parameter of {} is not of its declared kind: {parameters:?}",
             declared.sql
         );
+        if let Some(limit) = &self.limit {
+            limit.begin();
+        }
         self.prepared[statement.0].run(parameters.iter().copied(), declared.result, visit)
     }
 }

@@ -104,6 +104,17 @@ impl Client for OwnClient {
                         context: format!("{script}, line {line}: {context}"),
                         source,
                     },
+                    // Each of the same kind would take as long.
+                    RunError::Host {
+                        script,
+                        line,
+                        error: ConnectionError::Timeout(source),
+                    } => ConnectionError::Other {
+                        context: format!(
+                            "{script}, line {line}: a statement took longer than its limit"
+                        ),
+                        source,
+                    },
                     RunError::Host { error, .. } => error,
                     other => ConnectionError::other("run a script", other),
                 })

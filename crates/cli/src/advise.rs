@@ -32,8 +32,9 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
         let spec = flags.cells.system.spec(database).map_err(Failure::Input)?;
         return print::text(&own::guessed(&spec, &own.source).map_err(Failure::input)?);
     }
-    let settings = settings(&flags, emulator()?).map_err(Failure::Input)?;
+    // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
+    let settings = settings(&flags, emulator()?).map_err(Failure::Input)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;

@@ -56,6 +56,11 @@ pub enum Caveat {
         /// What was copied.
         of: String,
     },
+    /// The copy is not in everything as the user's database.
+    CopyUnlike {
+        /// In what, each as half a sentence.
+        how: Vec<String>,
+    },
     /// Statements of the user's never found or changed a row.
     FoundNothing {
         /// Where they stand.
@@ -67,7 +72,7 @@ pub enum Caveat {
     FoundOther {
         /// Where it stands.
         statement: String,
-        /// The fewest rows of a cell, to 1,000 runs.
+        /// The fewest rows of a cell, to 1,000 transactions.
         least: f64,
         /// The most.
         most: f64,
@@ -244,6 +249,7 @@ impl Caveat {
             Self::SmallData { data, memory } if data <= memory => Severity::Void,
             Self::Predicted
             | Self::Guessed { .. }
+            | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
             | Self::FoundOther { .. }
             | Self::NeverCompared { .. }

@@ -12,7 +12,7 @@ use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     own,
-    user::{Own, OwnScript},
+    user::{CopyOf, Own, OwnScript},
 };
 
 use crate::{
@@ -97,7 +97,7 @@ pub fn plan(
         _ => read(settings)?,
     };
     let found = copies.examine(&settings.source)?;
-    let prepared = copies.prepare(&settings.source, &scripts)?;
+    let tried = copies.prepare(&settings.source, &scripts)?;
     // What the copy needs to work as the original does, unless another one is asked for.
     let mut options = found.options.clone();
     for (name, value) in given {
@@ -117,8 +117,12 @@ pub fn plan(
                 fingerprint: fingerprint(script, &settings.definitions),
             })
             .collect(),
-        copy: found.copy.clone(),
-        prepared: Some(prepared),
+        copy: CopyOf {
+            sorts_by_bytes: tried.sorts_by_bytes,
+            ..found.copy.clone()
+        },
+        unlike: tried.unlike,
+        prepared: Some(tried.prepared),
     };
     let present = users.copy.page_size;
     let mut page_sizes = kind.defaults.page_sizes.to_vec();

@@ -1,7 +1,8 @@
 //! A script's text, cut into SQL statements and commands.
 //!
 //! A statement ends with a semicolon outside of quotes, comments and parentheses, at a
-//! backslash, or at the script's end, as psql's scanner has it. Comments are left out.
+//! backslash, or at the script's end, as psql's scanner has it. Comments are left out, but for
+//! those that servers read: hints (`/*+ ... */`) and what only MySQL or MariaDB runs (`/*! ... */`).
 
 use crate::error::SyntaxError;
 
@@ -76,6 +77,11 @@ pub(crate) fn split(script: &str, source: &str) -> Result<Vec<Piece>, SyntaxErro
                 sql.push(source, begin, at);
                 at = end_of_line(bytes, at);
                 begin = at;
+            }
+            b'/' if is_for_servers(&bytes[at..]) => {
+                at = end_of_comment(bytes, at).ok_or_else(|| {
+                    SyntaxError::at(script, source, at, "this comment has no end")
+                })?;
             }
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
                 sql.push(source, begin, at);
@@ -162,8 +168,14 @@ fn end_of_line(bytes: &[u8], at: usize) -> usize {
     length.map_or(bytes.len(), |length| at + length)
 }
 
+/// Whether a comment begins that a server reads.
+pub(crate) fn is_for_servers(text: &[u8]) -> bool {
+    let begins = [&b"/*+"[..], b"/*!", b"/*M!"];
+    begins.iter().any(|begin| text.starts_with(begin))
+}
+
 /// Comments nest, as in PostgreSQL.
-fn end_of_comment(bytes: &[u8], begin: usize) -> Option<usize> {
+pub(crate) fn end_of_comment(bytes: &[u8], begin: usize) -> Option<usize> {
     let mut depth = 0;
     let mut at = begin;
     while at + 1 < bytes.len() {
@@ -209,7 +221,7 @@ fn end_of_quoted(bytes: &[u8], begin: usize, takes_backslash: bool) -> Option<us
 
 /// The end of `$tag$...$tag$`, or the place behind a `$` that begins no quote. An error is
 /// where a quote begins that has no end.
-fn end_of_dollar_quoted(source: &str, begin: usize) -> Result<usize, usize> {
+pub(crate) fn end_of_dollar_quoted(source: &str, begin: usize) -> Result<usize, usize> {
     let bytes = source.as_bytes();
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
     if begin > 0 && is_word(bytes[begin - 1]) {
@@ -254,6 +266,10 @@ mod tests {
                 vec!["SELECT ';''\"', \";\", $$;$$, $a$;$$;$a$, E'\\';'"],
             ),
             ("SELECT a/* ; /* */ \\set */b", vec!["SELECT a b"]),
+            (
+                "/*+ SeqScan(t); */ SELECT /*! x */ a /* b */",
+                vec!["/*+ SeqScan(t); */ SELECT /*! x */ a"],
+            ),
             ("SELECT $1, a$1; x", vec!["SELECT $1, a$1", "x"]),
             (
                 "-- only\n\\SET aid random(1, \\\n 10)\nSELECT :aid \\gset p_\nEND",

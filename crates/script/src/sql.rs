@@ -2,7 +2,7 @@
 
 use crate::{
     control::{Access, Control},
-    split::Sql,
+    split::{Sql, end_of_comment, end_of_dollar_quoted, is_for_servers},
     variables::is_name_byte,
 };
 
@@ -68,6 +68,11 @@ pub(crate) fn template(sql: &Sql, may_be_set: &dyn Fn(&str) -> bool) -> Template
                 at = end;
             }
             b'"' => at = quote_end(bytes, at),
+            // It was found to have an end when the script was cut.
+            b'$' => at = end_of_dollar_quoted(text, at).unwrap_or(bytes.len()),
+            b'/' if is_for_servers(&bytes[at..]) => {
+                at = end_of_comment(bytes, at).unwrap_or(bytes.len());
+            }
             b':' if bytes.get(at + 1) == Some(&b':') => at += 2,
             b':' => match name_at(text, at + 1) {
                 Some(name) => {
@@ -168,8 +173,9 @@ fn name_at(text: &str, at: usize) -> Option<&str> {
     begins_well.then_some(name)
 }
 
-/// The words of a statement outside of quotes, in upper case.
-fn words(text: &str) -> Vec<String> {
+/// The words of a statement outside of quotes and hints, in upper case. What only MySQL or MariaDB
+/// runs (`/*! ... */`) is a part of it.
+pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let bytes = text.as_bytes();
@@ -178,6 +184,19 @@ fn words(text: &str) -> Vec<String> {
         match bytes[at] {
             b'\'' | b'"' => {
                 at = quote_end(bytes, at);
+                words.push(std::mem::take(&mut word));
+                continue;
+            }
+            b'/' if bytes[at..].starts_with(b"/*+") => {
+                at = end_of_comment(bytes, at).unwrap_or(bytes.len());
+                words.push(std::mem::take(&mut word));
+                continue;
+            }
+            // With the number of a version.
+            b'/' if is_for_servers(&bytes[at..]) => {
+                at += 3;
+                let is_mark = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b'!' | b'M');
+                at += bytes[at..].iter().take_while(is_mark).count();
                 words.push(std::mem::take(&mut word));
                 continue;
             }
@@ -281,6 +300,11 @@ mod tests {
             ),
             ("SELECT \":a\", ':x''', $1", "SELECT \":a\", [?x|'], $1", 1),
             ("SELECT :\u{e4}1_, :", "SELECT ?\u{e4}1_, :", 1),
+            (
+                "SELECT $$it's :x$$, /*+ a :x */ $q$':x'$q$, :x",
+                "SELECT $$it's :x$$, /*+ a :x */ $q$':x'$q$, ?x",
+                1,
+            ),
         ] {
             let template = of(source);
             assert_eq!(shown(&template), wanted, "{source}");
@@ -291,6 +315,18 @@ mod tests {
             of("/* c */ SELECT :a").given,
             [Given::Variable(("a".to_owned(), offset))]
         );
+    }
+
+    #[test]
+    fn words_are_what_runs() {
+        for (text, wanted) in [
+            ("select 'a' from \"b\"", &["SELECT", "FROM"][..]),
+            ("/*+ SeqScan(t) */ UPDATE t", &["UPDATE", "T"]),
+            ("/*!50701 FLUSH*/ TABLES", &["FLUSH", "TABLES"]),
+            ("/*M! KILL */ 1", &["KILL", "1"]),
+        ] {
+            assert_eq!(words(text), wanted, "{text}");
+        }
     }
 
     #[test]

@@ -39,6 +39,11 @@ impl Draws {
         }
     }
 
+    /// Begins anew, as with [`Self::new`].
+    pub(crate) fn restart(&mut self, seed: Seed) {
+        self.generator = seed.generator();
+    }
+
     /// A whole number from `low` to `high`, both included.
     ///
     /// The high half of a 64-bit draw times the number of values (Lemire,

@@ -20,6 +20,9 @@ pub struct CopyOf {
     pub page_size: PageSize,
     /// What tells its state from later ones.
     pub state: u64,
+    /// Whether the copy sorts texts by their bytes because it cannot sort them as the database.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sorts_by_bytes: bool,
     /// Where it is, as the user names it: a file, or a server's URL. Stores do not keep it.
     #[serde(skip)]
     pub source: std::ffi::OsString,
@@ -43,6 +46,10 @@ pub struct Own {
     pub copy: CopyOf,
     /// The scripts, at least one.
     pub scripts: Vec<OwnScript>,
+    /// In what the copy is not as the database, each as half a sentence: "tables with the engine
+    /// MEMORY are empty".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlike: Vec<String>,
     /// Whether the script was guessed from the schema.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_guess: bool,

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use octavo_buffer::NamedPolicy;
-use octavo_database::Defaults;
+use octavo_database::{Defaults, Registry};
 use octavo_experiment::prediction::{PREDICTED_PASSES, PREDICTED_SLICE};
 use octavo_units::{ByteCount, PageSize};
 
@@ -147,7 +147,9 @@ pub(crate) struct CellFlags {
         device_help(flag, "The storage").required_unless_present("calibrated_by")
     }),
     mut_arg("database", |flag| {
-        flag.help("Database").value_parser(predicted_name())
+        let default = Registry::standard().default_kind().name;
+        flag.help(format!("Database [default: {default}]"))
+            .value_parser(predicted_name())
     }),
     mut_arg("transactions", |flag| flag.help(format!(
         "Transactions that each page size executes in a pass, at whose end clients wait for each \

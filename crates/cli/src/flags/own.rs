@@ -13,9 +13,9 @@ use super::shared::DatabaseFlag;
 /// Whose rows and statements. Nothing is given for the built-in workloads.
 #[derive(Debug, Args)]
 pub(crate) struct OwnFlags {
-    /// Your own SQLite file or server's URL, of which a copy is measured
+    /// Your own file, or database on a server, to copy
     ///
-    /// A file, or postgres://USER@HOST/DATABASE. It is only read, and nothing of it changes.
+    /// A file of SQLite, or postgres://USER@HOST/DATABASE. It is only read, and nothing of it changes.
     /// Your present page size is what others are compared with
     #[arg(long, value_name = "SOURCE",
         conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]

@@ -34,8 +34,8 @@ pub(crate) struct Layout {
     pub(crate) log: PathBuf,
     /// The page size of the data directory, in bytes.
     pub(super) page_size: PathBuf,
-    /// The SQL mode of the user's server, where this is a copy.
-    sql_mode: PathBuf,
+    /// How sessions are set where this is a copy of the user's own data.
+    own_setup: PathBuf,
 }
 
 impl Layout {
@@ -48,7 +48,7 @@ impl Layout {
             temporary: directory.join("tmp"),
             log: directory.join("server.log"),
             page_size: directory.join("page-size"),
-            sql_mode: directory.join("sql-mode"),
+            own_setup: directory.join("own-setup"),
             directory,
         })
     }
@@ -74,18 +74,17 @@ impl Layout {
             })
     }
 
-    /// Notes the SQL mode of the server that a copy is of.
-    pub(crate) fn note_sql_mode(&self, mode: &str) -> Result<()> {
-        fs::write(&self.sql_mode, mode).map_err(named("write", &self.sql_mode))
+    /// Notes statements that set sessions on a copy of the user's own data, a line each.
+    pub(crate) fn note_own_setup(&self, setup: &[String]) -> Result<()> {
+        fs::write(&self.own_setup, setup.join("\n")).map_err(named("write", &self.own_setup))
     }
 
-    /// What sessions on a copy of the user's own data are set to besides: the SQL mode of its
-    /// server.
-    pub(crate) fn own_setup(&self) -> Result<Option<String>> {
-        match fs::read_to_string(&self.sql_mode) {
-            Ok(mode) => Ok(Some(format!("SET SESSION sql_mode='{mode}'"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(named("read", &self.sql_mode)(error)),
+    /// What sessions on a copy of the user's own data are set to besides.
+    pub(crate) fn own_setup(&self) -> Result<Vec<String>> {
+        match fs::read_to_string(&self.own_setup) {
+            Ok(setup) => Ok(setup.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(named("read", &self.own_setup)(error)),
         }
     }
 

@@ -70,7 +70,7 @@ pub(super) struct RunningMysql {
     old_blocks: Option<OldBlocks>,
     instance: Instance,
     statements: &'static [Statement],
-    own_setup: Option<String>,
+    own_setup: Vec<String>,
     settings: Settings,
     storage_path: StoragePath,
     /// Where the page cache is on the way.

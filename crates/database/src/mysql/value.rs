@@ -321,6 +321,15 @@ impl<'r> BinaryRow<'r> {
             let mut start = at(before);
             match column.kind {
                 types::DATE | types::TIME | types::DATETIME | types::TIMESTAMP => start += 1,
+                types::LONGLONG
+                    if column.is_unsigned
+                        && kinds.get(position) == Some(&ColumnKind::Any)
+                        && packet[end as usize - 1] >= 0x80 =>
+                {
+                    return Err(Failure::Malformed(
+                        "a number beyond 2^63 for a variable: give its text by CAST(... AS CHAR)",
+                    ));
+                }
                 kind if kind == types::DECIMAL || kind > types::YEAR => {
                     let mut text = before;
                     let length = text.length()?;

@@ -37,7 +37,7 @@ pub trait CopyOwn {
     /// # Errors
     /// As [`Self::examine`]; [`OwnError::Script`] for a statement that the database refuses, or
     /// that would change what is measured.
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError>;
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError>;
 
     /// Makes a directory that only those may look into who have to, whatever the umask.
     ///
@@ -59,14 +59,15 @@ pub(crate) fn make_private(directory: &Path, account: Option<&Account>) -> Resul
     })
 }
 
+/// Puts a statement into a database's words.
+pub(crate) type Describe<'d> =
+    dyn FnMut(&Script, &StatementText) -> Result<(OwnStatement, Described), OwnError> + 'd;
+
 /// Statements of scripts as `describe` puts them into a database's words.
 pub(crate) fn prepare_each(
     scripts: &[Script],
     check: Option<&'static str>,
-    describe: &mut dyn FnMut(
-        &Script,
-        &StatementText,
-    ) -> Result<(OwnStatement, Described), OwnError>,
+    describe: &mut Describe<'_>,
 ) -> Result<Prepared, OwnError> {
     let mut prepared = Vec::new();
     for script in scripts {
@@ -112,6 +113,28 @@ pub(crate) fn first_word(text: &str) -> &str {
         Some(0) => &text[..text.chars().next().map_or(0, char::len_utf8)],
         Some(length) => &text[..length],
         None => text,
+    }
+}
+
+/// Scripts that were tried.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// What runs.
+    pub prepared: Prepared,
+    /// In what a copy is not as the original, each as half a sentence.
+    pub unlike: Vec<String>,
+    /// Whether a copy cannot sort texts as the original does.
+    pub sorts_by_bytes: bool,
+}
+
+impl Tried {
+    /// On copies that are as the original in everything.
+    pub(crate) fn alike(prepared: Prepared) -> Self {
+        Self {
+            prepared,
+            unlike: Vec::new(),
+            sorts_by_bytes: false,
+        }
     }
 }
 

@@ -197,11 +197,15 @@ impl Cluster {
 
 /// What a server says to a login once it does not start or recover any more.
 fn answer_of(server: &Server, cluster: &Path) -> Result<Result<Session, ConnectionError>> {
-    start::wait_until_ready(server, START_LIMIT, &mut || match connect(cluster, &[]) {
-        // It refuses until then, and before there is no socket.
-        Err(ConnectionError::Lost(_)) => None,
-        answer => Some(answer),
-    })
+    start::wait_until_ready(
+        server,
+        START_LIMIT,
+        &mut || match connect(cluster, DATABASE, &[]) {
+            // It refuses until then, and before there is no socket.
+            Err(ConnectionError::Lost(_)) => None,
+            answer => Some(answer),
+        },
+    )
 }
 
 /// The cluster below the directory of a snapshot or a run.
@@ -236,14 +240,18 @@ pub(super) fn restore(snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
     tree::restore(&path_of(snapshot), &path_of(run), account.as_ref())
 }
 
-fn connect(cluster: &Path, options: &[(&str, String)]) -> Result<Session, ConnectionError> {
+fn connect(
+    cluster: &Path,
+    database: &str,
+    options: &[(&str, String)],
+) -> Result<Session, ConnectionError> {
     let stream =
         socket::connect(cluster, SOCKET).map_err(|error| ConnectionError::Lost(Box::new(error)))?;
     Session::open(
         Stream::Unix(stream),
         USER,
         None,
-        DATABASE,
+        database,
         &with_always(options),
         CONNECT_LIMIT,
     )
@@ -269,7 +277,12 @@ pub(super) struct Started {
 impl Started {
     /// Opens a session with parameters of its own.
     pub(super) fn connect(&self, options: &[(&str, String)]) -> Result<Session> {
-        Ok(connect(&self.cluster.path(), options)?)
+        Ok(connect(&self.cluster.path(), DATABASE, options)?)
+    }
+
+    /// Opens a session in the database that others are made of.
+    pub(super) fn connect_to_template(&self) -> Result<Session> {
+        Ok(connect(&self.cluster.path(), "template1", &[])?)
     }
 
     /// How the server ended, and what it said last; `None` while it runs.

@@ -10,7 +10,7 @@ use std::{
 
 use octavo_units::PageSize;
 
-use super::{KIND, build, refusal::refuse, source::Source};
+use super::{build, refusal::refuse, source::Source};
 use crate::{DatabaseError, Result, files::named, server::version};
 
 /// Names the installed server where a directory could be named.
@@ -153,13 +153,16 @@ impl Programs {
         Ok(())
     }
 
-    /// The directory of the programs for any page size: given ones, the installed ones where they
+    /// The directory of the programs for any page size, or else `page_size`: given ones, the installed ones where they
     /// are of the version that is measured, or built ones. With their page size.
-    pub(super) fn any(&self, wal_block_size: PageSize) -> Result<(PageSize, PathBuf)> {
+    pub(super) fn any(
+        &self,
+        page_size: PageSize,
+        wal_block_size: PageSize,
+    ) -> Result<(PageSize, PathBuf)> {
         if let Some(given) = self.given.first() {
             return Ok(given.clone());
         }
-        let page_size = KIND.page_sizes.default;
         if let (Some((major, bin)), Source::Distribution { major: wanted }) =
             (installed(), self.source()?)
             && major == wanted

@@ -27,12 +27,11 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
     schema::{ColumnKind, Table},
-    user::Prepared,
 };
 
 use crate::{
     CopyOwn, Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Own, OwnError,
-    Progress, RestoreMethod, Result, Running, Settings, estimate, files,
+    Progress, RestoreMethod, Result, Running, Settings, Tried, estimate, files,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -219,8 +218,8 @@ impl CopyOwn for Sqlite {
         Ok(script)
     }
 
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {
-        statements::prepare(Path::new(source), scripts)
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError> {
+        statements::prepare(Path::new(source), scripts).map(Tried::alike)
     }
 }
 

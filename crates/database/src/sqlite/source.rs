@@ -251,6 +251,7 @@ impl Source {
                 size: ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
                 page_size,
                 state: self.state.fingerprint(&self.path, &self.header),
+                sorts_by_bytes: false,
                 source: self.path.clone().into_os_string(),
             },
             options: vec![("journal-mode".into(), journal_mode.name().into())],

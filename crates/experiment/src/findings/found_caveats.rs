@@ -87,6 +87,14 @@ pub(super) fn found_caveats(
     caveats.extend(guessed.map(|own| Caveat::Guessed {
         of: own.copy.name.clone(),
     }));
+    let unlike = findings
+        .plan
+        .own
+        .iter()
+        .filter(|own| !own.unlike.is_empty());
+    caveats.extend(unlike.map(|own| Caveat::CopyUnlike {
+        how: own.unlike.clone(),
+    }));
     caveats.extend(found_nothing(statements));
     caveats.extend(found_other(&findings.plan, statements));
     let part = findings.storage.iter().find(|(name, _)| name == PART);

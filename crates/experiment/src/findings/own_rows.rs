@@ -1,6 +1,6 @@
 //! What the user's own statements found: nothing, or not the same in all cells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use octavo_workload::Audit;
 
@@ -47,11 +47,9 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
             .iter()
             .filter(|audit| transactions(audit) == Some(most));
         let alike: Vec<&&Audit> = alike.collect();
-        let names = alike
-            .first()
-            .into_iter()
-            .flat_map(|audit| &audit.statements);
-        for name in names.map(|of| &of.name).filter(|name| !name.is_empty()) {
+        let names = alike.iter().flat_map(|audit| &audit.statements);
+        let names: BTreeSet<&String> = names.map(|of| &of.name).collect();
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
             let count = |audit: &&&Audit| {
                 let found = audit.statements.iter().find(|of| of.name == *name);
                 found.map_or((0, 0), |of| (of.runs, of.rows))
@@ -63,7 +61,7 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
             let apart = (greatest - least) / greatest.max(1.0);
             let is_worst = worst.as_ref().is_none_or(|(most, _)| apart > *most);
             if runs >= STATEMENT_RUNS_MIN && apart > ROWS_TOLERATED && is_worst {
-                let per_thousand = 1000.0 / runs as f64;
+                let per_thousand = 1000.0 / most as f64;
                 let caveat = Caveat::FoundOther {
                     statement: name.clone(),
                     least: least * per_thousand,

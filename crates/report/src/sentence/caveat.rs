@@ -101,6 +101,10 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             "The statements are a guess from the schema of {of}, and your program's may choose another \
              page size. Print them with --show-script, edit them, and give them with --script."
         ),
+        Caveat::CopyUnlike { how } => format!(
+            "The copy is not as your database in everything, and what is best may differ: {}.",
+            how.join("; ")
+        ),
         Caveat::FoundNothing { statements, of } => {
             let (they, them) = match statements.len() {
                 1 => ("This statement", "it"),
@@ -119,7 +123,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             most,
         } => format!(
             "The same transactions found other rows in other cells: {statement}, {} to {} in 1,000 \
-             runs. Page sizes are compared that did not do the same. A query whose first row is taken \
+             transactions. Page sizes are compared that did not do the same. A query whose first row is taken \
              needs an ORDER BY.",
             number(*least),
             number(*most)

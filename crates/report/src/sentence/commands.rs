@@ -31,7 +31,11 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
         _ => None,
     };
     let mut blocks = match cell.database.kind() {
-        Ok(kind) => changes(kind, cell, wanted, &findings.database),
+        Ok(kind) => {
+            // A server's buffer serves all its databases, of which one was copied.
+            let has_buffer = findings.plan.own.is_none() || !kind.is_server;
+            changes(kind, cell, wanted, has_buffer, &findings.database)
+        }
         Err(_) => Vec::new(),
     };
     let cost = wanted.and_then(|page_size| cost_of_copy(findings, cell, page_size));
@@ -71,6 +75,7 @@ fn changes(
     kind: &DatabaseKind,
     cell: &Cell,
     wanted: Option<PageSize>,
+    has_buffer: bool,
     facts: &[(String, String)],
 ) -> Vec<Block> {
     let known = cell.database.options.iter();
@@ -89,7 +94,7 @@ fn changes(
     };
     let buffer = (&kind.advice.buffer, size, aim);
     let mut parts: Vec<ChangeGroup> = Vec::new();
-    for (change, size, aim) in page_size.into_iter().chain([buffer]) {
+    for (change, size, aim) in page_size.into_iter().chain(has_buffer.then_some(buffer)) {
         let lines: Vec<String> = change.lines(size, &options).collect();
         if lines.is_empty() {
             continue;
@@ -197,7 +202,7 @@ mod tests {
         };
         let mut cell = fixture::findings().groups[0].cells[0].cell.clone();
         cell.memory = ByteCount::mib(32);
-        let blocks = changes(&toy, &cell, Some(PageSize::kib(8)), &[]);
+        let blocks = changes(&toy, &cell, Some(PageSize::kib(8)), true, &[]);
         let told = |block| match block {
             Block::Commands {
                 purpose,

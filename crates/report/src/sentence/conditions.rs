@@ -158,7 +158,7 @@ fn workload(findings: &Findings) -> String {
 /// What was copied.
 fn copied(own: &Own) -> String {
     let copy = &own.copy;
-    format!("a copy of {}, a file of {}", copy.name, copy.size)
+    format!("a copy of {}, of {}", copy.name, copy.size)
 }
 
 /// Scripts with the shares in which they are drawn.

@@ -21,6 +21,8 @@ pub(super) struct OwnClient {
     kinds: &'static [TransactionKind],
     mix: Mix,
     draws: Draws,
+    /// What the transaction draws.
+    transaction: Draws,
     /// The variables of each script.
     states: Vec<State>,
     /// The script drawn last.
@@ -52,8 +54,9 @@ impl OwnClient {
             kinds: prepared.kinds,
             mix: mix.clone(),
             draws: Draws::new(own),
+            transaction: Draws::new(own),
             ran: vec![0; states.len()],
-            found: prepared.programs.iter().map(|own| no_counts(own)).collect(),
+            found: prepared.programs.iter().map(no_counts).collect(),
             states,
             drawn: None,
             begin: own,
@@ -78,15 +81,16 @@ impl Client for OwnClient {
     /// When nothing was drawn.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome> {
         let script = self.drawn.expect("a transaction is drawn before it runs");
-        if !std::mem::replace(&mut self.is_counted, true) {
-            self.ran[script] += 1;
-        }
+        // Neither is a retry: how many there are is another cell's chance.
+        let is_first = !std::mem::replace(&mut self.is_counted, true);
+        self.ran[script] += u64::from(is_first);
         let own = &self.programs[script];
+        self.transaction.restart(self.begin);
         let mut host = OnConnection {
             connection,
-            draws: Draws::new(self.begin),
+            draws: &mut self.transaction,
             own,
-            found: &mut self.found[script],
+            found: is_first.then_some(&mut self.found[script][..]),
             is_open: false,
         };
         match own.program.run(&mut self.states[script], &mut host) {
@@ -147,13 +151,25 @@ fn no_counts(own: &OwnProgram) -> Vec<StatementCount> {
     own.statements.iter().map(count).collect()
 }
 
+/// Parameters of most statements, at most.
+const FEW: usize = 16;
+
 /// A connection as what a script runs against.
 struct OnConnection<'c> {
     connection: &'c mut dyn Connection,
-    draws: Draws,
+    draws: &'c mut Draws,
     own: &'c OwnProgram,
-    found: &'c mut [StatementCount],
+    /// At the first try.
+    found: Option<&'c mut [StatementCount]>,
     is_open: bool,
+}
+
+impl OnConnection<'_> {
+    fn count(&mut self, statement: usize, rows: u64) {
+        if let Some(found) = &mut self.found {
+            found[statement].ran(rows);
+        }
+    }
 }
 
 impl Random for OnConnection<'_> {
@@ -189,8 +205,15 @@ impl Host for OnConnection<'_> {
         parameters: &[Parameter<'_>],
         column: &mut dyn FnMut(usize, Parameter<'_>),
     ) -> Result<()> {
-        let mut values = [Value::Null; PARAMETERS_MAX];
-        let values = &mut values[..parameters.len()];
+        // Room for all that a statement can have takes longer to clear than most take to run.
+        let mut few = [Value::Null; FEW];
+        let mut many;
+        let values = if parameters.len() <= FEW {
+            &mut few[..parameters.len()]
+        } else {
+            many = [Value::Null; PARAMETERS_MAX];
+            &mut many[..parameters.len()]
+        };
         for (value, parameter) in values.iter_mut().zip(parameters) {
             *value = as_value(*parameter);
         }
@@ -199,7 +222,7 @@ impl Host for OnConnection<'_> {
         let id = StatementId(self.own.first_statement + statement);
         if columns == 0 && (writes || !call.answers) {
             let changed = self.connection.execute(id, values)?;
-            self.found[statement].ran(changed);
+            self.count(statement, changed);
             return Ok(());
         }
         // A change that answers with rows is asked for as a query, which alone would not be
@@ -213,7 +236,7 @@ impl Host for OnConnection<'_> {
                 column(position, as_parameter(row.value(position)));
             }
         })?;
-        self.found[statement].ran(found);
+        self.count(statement, found);
         if is_alone {
             self.connection.commit()?;
         }

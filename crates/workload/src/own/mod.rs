@@ -232,9 +232,11 @@ mod tests {
                     size: ByteCount::mib(1),
                     page_size: PageSize::kib(4),
                     state: 0,
+                    sorts_by_bytes: false,
                     source: "my.db".into(),
                 },
                 scripts: weights.iter().map(script).collect(),
+                unlike: Vec::new(),
                 is_guess: false,
                 prepared: None,
             };

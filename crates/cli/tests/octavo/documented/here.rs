@@ -160,4 +160,5 @@ pub(super) const FOREIGN: &[(&str, &str)] = &[
     ("--path", "cargo install"),
     ("--release", "cargo run"),
     ("--after-run", "bench/tpce_check.py"),
+    ("--single-transaction", "mariadb-dump"),
 ];

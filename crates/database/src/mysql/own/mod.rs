@@ -15,16 +15,17 @@ mod restore;
 mod tools;
 mod trial;
 
-use std::{env, ffi::OsStr, ops::ControlFlow, path::Path, time::Instant};
+use std::{ffi::OsStr, fs, ops::ControlFlow, path::Path, time::Instant};
 
 use octavo_script::Script;
-use octavo_units::PageSize;
-use octavo_workload::user::{CopyOf, Prepared};
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::user::CopyOf;
 
-use super::{configured::Mysql, layout::Layout, load};
+use super::{configured::Mysql, ddl::DATABASE, layout::Layout, load};
 use crate::{
-    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result,
+    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
+    files,
     own::make_private,
     server::{account::Account, tree},
 };
@@ -35,17 +36,22 @@ use trial::Trial;
 
 impl CopyOwn for Mysql {
     fn examine(&self, source: &OsStr) -> Result<Own> {
-        Original::open(source, self.programs()?, &env::temp_dir())?.examine(source)
+        Original::open(source, self.programs()?)?.examine(source)
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<String>> {
-        let original = Original::open(source, self.programs()?, &env::temp_dir())?;
+        let original = Original::open(source, self.programs()?)?;
         propose::propose(&original)
     }
 
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {
-        let original = Original::open(source, self.programs()?, &env::temp_dir())?;
-        Trial::begin(self.programs()?, &original)?.prepare(scripts)
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError> {
+        let original = Original::open(source, self.programs()?)?;
+        let prepared = Trial::begin(self.programs()?, &original)?.prepare(scripts)?;
+        Ok(Tried {
+            prepared,
+            unlike: original.unlike(),
+            sorts_by_bytes: false,
+        })
     }
 
     fn make_private(&self, directory: &Path) -> Result<()> {
@@ -61,7 +67,7 @@ pub(super) fn dump(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let begin = Instant::now();
-    let original = Original::open(&copy.source, mysql.programs()?, snapshot)?;
+    let original = Original::open(&copy.source, mysql.programs()?)?;
     original.dump(&Dump::in_directory(snapshot)?, progress)?;
     Ok(LoadReport {
         // They are counted when they are there again.
@@ -99,8 +105,24 @@ impl Derive for Mysql {
         unless_stopped(progress(0))?;
         Ok(LoadReport {
             rows,
-            size: tree::size(&layout.directory)?,
+            size: size_of_tables(&layout)?,
             elapsed: begin.elapsed(),
         })
     }
+}
+
+/// The files of all databases but the system's.
+fn size_of_tables(layout: &Layout) -> Result<ByteCount> {
+    const SYSTEM: [&str; 4] = ["mysql", "performance_schema", "sys", DATABASE];
+    let entries = fs::read_dir(&layout.data).map_err(files::named("list", &layout.data))?;
+    let mut size = ByteCount::ZERO;
+    for entry in entries {
+        let entry = entry.map_err(files::named("list", &layout.data))?;
+        let is_system = SYSTEM.iter().any(|name| entry.file_name() == *name);
+        let is_undo = entry.file_name().to_string_lossy().starts_with('#');
+        if entry.path().is_dir() && !is_system && !is_undo {
+            size = size.saturating_add(tree::size(&entry.path())?);
+        }
+    }
+    Ok(size)
 }

@@ -5,10 +5,8 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fs,
-    io::Write as _,
     ops::ControlFlow,
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -17,17 +15,15 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::user::CopyOf;
 use rustix::process::Signal;
 use serde::{Deserialize, de::DeserializeOwned};
-use tempfile::TempDir;
 
 use super::{
     super::{Flavour, programs::Programs},
-    restore::Dump,
+    restore::{Dump, Setup},
     tools::Tools,
 };
 use crate::{
     DatabaseError, Own, Progress, Result,
     external::{SourceParts, SourceUrl},
-    files::named,
     server::process::{Launch, run_tool},
 };
 
@@ -49,40 +45,69 @@ struct Facts {
     /// Of its tables with their indexes.
     bytes: u64,
     tables: u64,
+    /// Tables with the engine MEMORY.
+    in_memory: u64,
+    /// Tables with other engines than InnoDB.
+    others: u64,
+    /// Tables that keep their history.
+    versioned: u64,
     page_size: u32,
     /// `innodb_buffer_pool_size`.
     buffer: u64,
     sql_mode: String,
     charset: String,
     collation: String,
-    /// Numbers that move with rows and with the schema.
+    isolation: String,
+    /// `innodb_flush_log_at_trx_commit`.
+    flush: u64,
+    /// Rights on the whole database that a copy needs.
+    rights: u64,
+    /// Numbers that move with the schema.
     state: Vec<Option<String>>,
 }
 
-/// One line of JSON.
+/// Rights without which tables, views and triggers are left out without a word.
+const RIGHTS: [&str; 3] = ["SELECT", "SHOW VIEW", "TRIGGER"];
+
+/// One line of JSON. A database's name in a grant is a pattern.
 const QUESTION: &str = "\
     /*!80000 SET SESSION information_schema_stats_expiry = 0 */; \
     SELECT JSON_OBJECT( \
       'version', VERSION(), \
       'bytes', CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS UNSIGNED), \
       'tables', COUNT(*), \
+      'in_memory', CAST(COALESCE(SUM(ENGINE = 'MEMORY'), 0) AS UNSIGNED), \
+      'others', CAST(COALESCE(SUM(ENGINE <> 'InnoDB'), 0) AS UNSIGNED), \
+      'versioned', CAST(COALESCE(SUM(TABLE_TYPE = 'SYSTEM VERSIONED'), 0) AS UNSIGNED), \
       'page_size', @@innodb_page_size, \
       'buffer', @@innodb_buffer_pool_size, \
       'sql_mode', @@sql_mode, \
       'charset', @@character_set_database, \
       'collation', @@collation_database, \
-      'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR), \
-        CAST(MAX(UPDATE_TIME) AS CHAR))) \
+      'isolation', @@ISOLATION, \
+      'flush', @@innodb_flush_log_at_trx_commit, \
+      'rights', (SELECT COUNT(DISTINCT PRIVILEGE_TYPE) FROM ( \
+        SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES \
+        UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES \
+        WHERE DATABASE() LIKE TABLE_SCHEMA) AS granted \
+        WHERE PRIVILEGE_TYPE IN ('SELECT', 'SHOW VIEW', 'TRIGGER')), \
+      'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR))) \
     FROM information_schema.TABLES \
-    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'";
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')";
 
 impl Original {
-    /// Asks the server what it is. How to log in is written into a file in `scratch` meanwhile.
-    pub(super) fn open(source: &OsStr, programs: &Programs, scratch: &Path) -> Result<Self> {
+    /// Asks the server what it is.
+    pub(super) fn open(source: &OsStr, programs: &Programs) -> Result<Self> {
         let url = SourceUrl::read(source)?;
         let parts = url.parts()?;
         let tools = Tools::find(programs)?;
-        let facts: Vec<Facts> = ask(&url, &parts, &tools, scratch, QUESTION)?;
+        // MySQL has had another name for the level since 5.7.20, and no longer the old one.
+        let level = match tools.flavour {
+            Flavour::Mariadb => "tx_isolation",
+            Flavour::Mysql => "transaction_isolation",
+        };
+        let question = QUESTION.replace("ISOLATION, ", &format!("{level}, "));
+        let facts: Vec<Facts> = ask(&url, &parts, &tools, &question)?;
         let facts = facts.into_iter().next();
         let facts = facts.ok_or_else(|| url.refuse("answers nothing"))?;
         let is_mariadb = facts.version.contains("MariaDB");
@@ -106,8 +131,7 @@ impl Original {
 
     /// What the server answers to a question with a line of JSON a row.
     pub(super) fn ask<T: DeserializeOwned>(&self, question: &str) -> Result<Vec<T>> {
-        let scratch = env::temp_dir();
-        ask(&self.url, &self.parts, &self.tools, &scratch, question)
+        ask(&self.url, &self.parts, &self.tools, question)
     }
 
     /// The database's name.
@@ -143,11 +167,48 @@ impl Original {
                 page_size,
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
+                sorts_by_bytes: false,
                 source: source.to_owned(),
             },
             options: Vec::new(),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
         })
+    }
+
+    /// In what a copy is not as it is.
+    pub(super) fn unlike(&self) -> Vec<String> {
+        let facts = &self.facts;
+        let mut unlike = Vec::new();
+        if facts.isolation != "REPEATABLE-READ" {
+            unlike.push(format!(
+                "your transactions are {} and the copy's repeatable read, unless --isolation says \
+                 otherwise",
+                facts.isolation.to_ascii_lowercase().replace('-', " ")
+            ));
+        }
+        if facts.flush != 1 {
+            unlike.push(format!(
+                "your commits do not wait for the log (innodb_flush_log_at_trx_commit={}), the \
+                 copy's do",
+                facts.flush
+            ));
+        }
+        if facts.in_memory > 0 {
+            unlike.push("tables with the engine MEMORY are empty".into());
+        }
+        if facts.others > facts.in_memory {
+            unlike.push("tables with another engine than InnoDB do not have its pages".into());
+        }
+        if facts.versioned > 0 && !self.tools.dumps_history {
+            unlike.push("tables that keep their history are without it".into());
+        }
+        if facts.rights < RIGHTS.len() as u64 {
+            unlike.push(format!(
+                "your account may not have {} on all of it, and what it may not see is missing",
+                RIGHTS.join(", ")
+            ));
+        }
+        unlike
     }
 
     /// Dumps all of it.
@@ -161,11 +222,10 @@ impl Original {
     }
 
     fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
-        let login = LoginFile::write(&self.parts, self.url.password(), dump.directory())?;
         let file = dump.file();
         let mut result_file = OsString::from("--result-file=");
         result_file.push(&file);
-        let mut arguments = vec![login.argument()];
+        let mut arguments = login(&self.parts);
         let usual = [
             "--single-transaction",
             "--quick",
@@ -182,7 +242,11 @@ impl Original {
             Flavour::Mysql => &["--set-gtid-purged=OFF", "--column-statistics=0"],
             Flavour::Mariadb => &[],
         };
-        let all = usual.iter().chain(of_mysql).chain(more);
+        let history: &[&str] = match self.facts.versioned > 0 && self.tools.dumps_history {
+            true => &["--dump-history"],
+            false => &[],
+        };
+        let all = usual.iter().chain(of_mysql).chain(history).chain(more);
         arguments.extend(all.map(OsString::from));
         arguments.extend([result_file, (&self.parts.database).into()]);
         let launch = Launch {
@@ -194,75 +258,45 @@ impl Original {
             group: None,
             on_death: Signal::TERM,
             input: None,
-            environment: environment(),
+            environment: environment(self.url.password()),
         };
         run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
             let written = fs::metadata(&file).map_or(0, |status| status.len());
             progress(written) == ControlFlow::Break(())
         })?;
-        dump.note(
-            &self.facts.sql_mode,
-            &self.facts.charset,
-            &self.facts.collation,
-        )
-    }
-}
-
-/// The user's own configuration of clients lies below it.
-fn environment() -> Vec<(OsString, OsString)> {
-    let home = env::var_os("HOME").map(|home| ("HOME".into(), home));
-    home.into_iter().collect()
-}
-
-/// How to log in, in a file that nobody else may read: what stands in a command line may be read
-/// by all.
-struct LoginFile {
-    _directory: TempDir,
-    path: PathBuf,
-}
-
-impl LoginFile {
-    fn write(parts: &SourceParts, password: Option<&str>, above: &Path) -> Result<Self> {
-        let directory = TempDir::with_prefix_in("octavo-", above)
-            .map_err(named("create a directory in", above))?;
-        let path = directory.path().join("login.cnf");
-        let mut text = String::from("[client]\nloose-connect-timeout=10\n");
-        let mut add = |name: &str, value: &str| {
-            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-            text.push_str(&format!("{name}=\"{value}\"\n"));
-        };
-        if !parts.user.is_empty() {
-            add("user", &parts.user);
-        }
-        if !parts.host.is_empty() {
-            add("host", &parts.host);
-            add("port", &parts.port.to_string());
-        }
-        if let Some(password) = password {
-            add("password", password);
-        }
-        for (name, value) in &parts.parameters {
-            add(name, value);
-        }
-        fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(named("write", &path))?;
-        Ok(Self {
-            _directory: directory,
-            path,
+        dump.note(&Setup {
+            name: self.parts.database.clone(),
+            sql_mode: self.facts.sql_mode.clone(),
+            charset: self.facts.charset.clone(),
+            collation: self.facts.collation.clone(),
         })
     }
+}
 
-    /// It has to be the first argument.
-    fn argument(&self) -> OsString {
-        let mut argument = OsString::from("--defaults-extra-file=");
-        argument.push(&self.path);
-        argument
+/// The password stands in the environment, which others may not read. Options in files of the
+/// user's are not read: one of them leaves rows out of a dump.
+fn environment(password: Option<&str>) -> Vec<(OsString, OsString)> {
+    let given = env::var_os("MYSQL_PWD");
+    let password = password.map(OsString::from).or(given);
+    let password = password.map(|password| ("MYSQL_PWD".into(), password));
+    password.into_iter().collect()
+}
+
+/// The first arguments of the makers' programs.
+fn login(parts: &SourceParts) -> Vec<OsString> {
+    let mut arguments = vec!["--no-defaults".to_owned()];
+    let mut add = |name: &str, value: &str| arguments.push(format!("--{name}={value}"));
+    if !parts.user.is_empty() {
+        add("user", &parts.user);
     }
+    if !parts.host.is_empty() {
+        add("host", &parts.host);
+        add("port", &parts.port.to_string());
+    }
+    for (name, value) in &parts.parameters {
+        add(name, value);
+    }
+    arguments.into_iter().map(OsString::from).collect()
 }
 
 /// What the server answers to a question with a line of JSON a row.
@@ -270,7 +304,6 @@ fn ask<T: DeserializeOwned>(
     url: &SourceUrl,
     parts: &SourceParts,
     tools: &Tools,
-    scratch: &Path,
     question: &str,
 ) -> Result<Vec<T>> {
     let known = |name: &str| name == "socket" || name.starts_with("ssl");
@@ -286,9 +319,9 @@ fn ask<T: DeserializeOwned>(
     if !texts.into_iter().chain(values).all(|text| one_line(text)) {
         return Err(url.refuse("is no URL of a database: it has more than one line"));
     }
-    let login = LoginFile::write(parts, url.password(), scratch)?;
     let output = Command::new(&tools.client)
-        .arg(login.argument())
+        .args(login(parts))
+        .arg("--connect-timeout=10")
         .args([
             "--batch",
             "--raw",
@@ -298,6 +331,7 @@ fn ask<T: DeserializeOwned>(
         ])
         .args(["--default-character-set=utf8mb4", "--database"])
         .arg(&parts.database)
+        .envs(environment(url.password()))
         .env("LC_ALL", "C")
         .current_dir(Path::new("/"))
         .stdin(Stdio::null())
@@ -319,12 +353,10 @@ fn ask<T: DeserializeOwned>(
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     #[test]
-    fn logins_are_written_for_nobody_else() {
+    fn a_login_shows_no_password() {
         let url = SourceUrl::read(OsStr::new(
             "mariadb://shop:a%22b%5C@db.example:3307/sh%20op?ssl-ca=/x.pem",
         ))
@@ -334,14 +366,20 @@ mod tests {
             "mariadb://shop@db.example:3307/sh%20op?ssl-ca=/x.pem"
         );
         let parts = url.parts().unwrap();
-        assert_eq!((parts.database.as_str(), parts.port), ("sh op", 3307));
-        let login = LoginFile::write(&parts, url.password(), &env::temp_dir()).unwrap();
-        let mode = fs::metadata(&login.path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(parts.database, "sh op");
         assert_eq!(
-            fs::read_to_string(&login.path).unwrap(),
-            "[client]\nloose-connect-timeout=10\nuser=\"shop\"\nhost=\"db.example\"\nport=\"3307\"\n\
-             password=\"a\\\"b\\\\\"\nssl-ca=\"/x.pem\"\n"
+            login(&parts),
+            [
+                "--no-defaults",
+                "--user=shop",
+                "--host=db.example",
+                "--port=3307",
+                "--ssl-ca=/x.pem"
+            ]
+        );
+        assert_eq!(
+            environment(url.password()),
+            [("MYSQL_PWD".into(), "a\"b\\".into())]
         );
         for text in [
             "mariadb://a@b",

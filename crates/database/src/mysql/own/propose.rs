@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::original::Original;
+use super::{original::Original, restore::quoted};
 use crate::{
     Result,
     own::guess::{self, Table},
@@ -141,9 +141,4 @@ fn change(column: &Column) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-/// A name in SQL.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
@@ -28,11 +29,43 @@ const LOG: &str = "copy.log";
 /// The dump.
 const FILE: &str = "copy.sql";
 
-/// The SQL mode, character set and collation, a line each.
-const NOTE: &str = "settings";
+/// How the database is called and set.
+const NOTE: &str = "setup.json";
 
 /// A restore of a day is one that hangs.
 const LIMIT: Duration = Duration::from_hours(24);
+
+/// How the user's database is called and set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Setup {
+    /// The copy has the same name: statements and triggers may name it.
+    pub(super) name: String,
+    pub(super) sql_mode: String,
+    pub(super) charset: String,
+    pub(super) collation: String,
+}
+
+impl Setup {
+    /// What sessions on the copy begin with.
+    fn of_sessions(&self) -> [String; 2] {
+        [
+            format!("SET SESSION sql_mode='{}'", word(&self.sql_mode)),
+            format!("USE {}", quoted(&self.name)),
+        ]
+    }
+}
+
+/// Letters, digits and what stands between the words of a mode: what is put into statements.
+fn word(text: &str) -> String {
+    let is_known =
+        |character: &char| character.is_ascii_alphanumeric() || "_,".contains(*character);
+    text.chars().filter(is_known).collect()
+}
+
+/// A name in SQL.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
 
 /// A dump in a directory of its own.
 #[derive(Clone, Debug)]
@@ -59,29 +92,17 @@ impl Dump {
         self.directory.join(LOG)
     }
 
-    /// Notes how the user's server is set.
-    pub(super) fn note(&self, sql_mode: &str, charset: &str, collation: &str) -> Result<()> {
+    /// Notes how the user's database is called and set.
+    pub(super) fn note(&self, setup: &Setup) -> Result<()> {
         let file = self.directory.join(NOTE);
-        fs::write(&file, format!("{sql_mode}\n{charset}\n{collation}\n"))
-            .map_err(named("write", &file))
+        let text = serde_json::to_string(setup).expect("texts are written as JSON");
+        fs::write(&file, text).map_err(named("write", &file))
     }
 
-    fn noted(&self) -> Result<[String; 3]> {
+    fn noted(&self) -> Result<Setup> {
         let file = self.directory.join(NOTE);
-        let text = fs::read_to_string(&file).map_err(named("read", &file))?;
-        let mut lines = text.lines();
-        // They are put into statements.
-        let is_word =
-            |character: &char| character.is_ascii_alphanumeric() || "_,".contains(*character);
-        let mut next = || {
-            lines
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .filter(is_word)
-                .collect()
-        };
-        Ok([next(), next(), next()])
+        let text = fs::read(&file).map_err(named("read", &file))?;
+        serde_json::from_slice(&text).map_err(|error| named("read", &file)(error.into()))
     }
 
     /// Puts all of it into a fresh server that `session` is of. Returns how many rows its tables
@@ -96,10 +117,16 @@ impl Dump {
         session: &mut Session,
         stopped: &mut dyn FnMut() -> bool,
     ) -> Result<u64> {
-        let [sql_mode, charset, collation] = self.noted()?;
-        layout.note_sql_mode(&sql_mode)?;
+        let setup = self.noted()?;
+        layout.note_own_setup(&setup.of_sessions())?;
+        let name = quoted(&setup.name);
+        // Sessions begin in it.
+        session.simple(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
+        session.simple(&format!("CREATE DATABASE IF NOT EXISTS {name}"))?;
         let made = session.simple(&format!(
-            "CREATE DATABASE {DATABASE} CHARACTER SET {charset} COLLATE {collation}"
+            "ALTER DATABASE {name} CHARACTER SET {} COLLATE {}",
+            word(&setup.charset),
+            word(&setup.collation)
         ));
         made.map_err(|error| DatabaseError::Rows {
             reason: match std::error::Error::source(&error) {
@@ -119,7 +146,7 @@ impl Dump {
                 "--user=root".into(),
                 "--default-character-set=utf8mb4".into(),
                 "--max-allowed-packet=1G".into(),
-                format!("--database={DATABASE}").into(),
+                format!("--database={}", setup.name).into(),
             ],
             directory: &layout.data,
             log: &log,
@@ -139,45 +166,44 @@ impl Dump {
             }
             done => done?,
         }
-        session.simple(&format!("USE {DATABASE}"))?;
-        make_definers(session)?;
-        self.look_at_tables(session)
-    }
-
-    /// Renews the statistics of all tables, and counts their rows.
-    fn look_at_tables(&self, session: &mut Session) -> Result<u64> {
-        let names = session.texts(&format!(
-            "SELECT TABLE_NAME FROM information_schema.TABLES \
-             WHERE TABLE_SCHEMA = '{DATABASE}' AND TABLE_TYPE = 'BASE TABLE'"
-        ))?;
-        let mut rows = 0u64;
-        for name in names.into_iter().flatten().flatten() {
-            let name = format!("`{}`", name.replace('`', "``"));
-            session.texts(&format!("ANALYZE TABLE {name}"))?;
-            let counted = session.texts(&format!("SELECT COUNT(*) FROM {name}"))?;
-            let counted = counted.into_iter().flatten().flatten().next();
-            rows += counted
-                .and_then(|count| count.parse::<u64>().ok())
-                .unwrap_or_default();
-        }
-        Ok(rows)
+        session.simple(&format!("USE {name}"))?;
+        make_definers(session, &name)?;
+        look_at_tables(session)
     }
 }
 
+/// Renews the statistics of all tables, and counts their rows.
+fn look_at_tables(session: &mut Session) -> Result<u64> {
+    let names = session.texts(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() \
+         AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')",
+    )?;
+    let mut rows = 0u64;
+    for name in names.into_iter().flatten().flatten() {
+        let name = quoted(&name);
+        session.texts(&format!("ANALYZE TABLE {name}"))?;
+        let counted = session.texts(&format!("SELECT COUNT(*) FROM {name}"))?;
+        let counted = counted.into_iter().flatten().flatten().next();
+        rows += counted
+            .and_then(|count| count.parse::<u64>().ok())
+            .unwrap_or_default();
+    }
+    Ok(rows)
+}
+
 /// Makes the accounts with whose rights triggers, views and routines run.
-fn make_definers(session: &mut Session) -> Result<()> {
-    let found = session.texts(&format!(
-        "SELECT DEFINER FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = '{DATABASE}' \
-         UNION SELECT DEFINER FROM information_schema.VIEWS WHERE TABLE_SCHEMA = '{DATABASE}' \
-         UNION SELECT DEFINER FROM information_schema.ROUTINES \
-         WHERE ROUTINE_SCHEMA = '{DATABASE}'"
-    ))?;
+fn make_definers(session: &mut Session, database: &str) -> Result<()> {
+    let found = session.texts(
+        "SELECT DEFINER FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() \
+         UNION SELECT DEFINER FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() \
+         UNION SELECT DEFINER FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE()",
+    )?;
     for definer in found.into_iter().flatten().flatten() {
         let (user, host) = definer.rsplit_once('@').unwrap_or((&definer, "%"));
         let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"));
         let account = format!("{}@{}", quoted(user), quoted(host));
         session.simple(&format!("CREATE USER IF NOT EXISTS {account}"))?;
-        session.simple(&format!("GRANT ALL ON {DATABASE}.* TO {account}"))?;
+        session.simple(&format!("GRANT ALL ON {database}.* TO {account}"))?;
     }
     Ok(())
 }
@@ -190,6 +216,13 @@ fn refused(log: &Path, from: u64) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("ERROR "))?;
     let (place, reason) = line.split_once(": ")?;
     let code = place.split(' ').nth(1).unwrap_or_default();
+    // These tell of columns and keys; the words of others may have values in them.
+    const OF_SCHEMA: [&str; 8] = [
+        "1005", "1031", "1049", "1054", "1071", "1118", "1146", "1478",
+    ];
+    if !OF_SCHEMA.contains(&code) {
+        return Some(format!("error {code}"));
+    }
     Some(format!("{reason} (error {code})"))
 }
 
@@ -214,6 +247,8 @@ mod tests {
             fs::write(&log, format!("before\n--------------\n{line}\n")).unwrap();
             assert_eq!(refused(&log, 7).unwrap(), wanted);
         }
+        fs::write(&log, "ERROR 1062 (23000) at line 9: Duplicate entry 'x'\n").unwrap();
+        assert_eq!(refused(&log, 0).unwrap(), "error 1062");
         fs::write(&log, "mariadb: cannot open file\n").unwrap();
         assert_eq!(refused(&log, 0), None);
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::super::{Flavour, programs::Programs};
-use crate::{DatabaseError, Result};
+use crate::{DatabaseError, Result, server::version};
 
 /// A client and a program that dumps.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Tools {
     pub(super) client: PathBuf,
     pub(super) dump: PathBuf,
     pub(super) flavour: Flavour,
+    /// Whether the program dumps the history of tables that keep theirs.
+    pub(super) dumps_history: bool,
 }
 
 impl Tools {
@@ -52,7 +54,9 @@ impl Tools {
                         }
                     ),
                 })?;
+        let help = version::answer(&dump, &["--no-defaults", "--help"]).unwrap_or_default();
         Ok(Self {
+            dumps_history: help.contains("--dump-history"),
             client,
             dump,
             flavour,

@@ -1,7 +1,7 @@
 //! A server with the schema of the user's database and no rows: what it takes is known before
 //! rows are copied, and statements are tried there instead of on the user's server.
 
-use octavo_script::{Described, Part, Script, StatementText};
+use octavo_script::{Described, Part, Script, StatementText, words};
 use octavo_units::PageSize;
 use octavo_workload::{
     ConnectionError,
@@ -84,7 +84,7 @@ impl Trial {
             other => other,
         })?;
         // As the sessions of clients will be.
-        let setup: Vec<String> = layout.own_setup()?.into_iter().collect();
+        let setup = layout.own_setup()?;
         Ok(Self {
             session: server.session(Some(DATABASE), &setup)?,
             title: programs.version.flavour.kind().title,
@@ -180,11 +180,7 @@ fn stopped_at(message: &str) -> Option<&str> {
 
 /// Why a statement is not run, if it is not.
 fn forbidden(sql: &str) -> Option<String> {
-    let words: Vec<String> = sql
-        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_uppercase)
-        .collect();
+    let words = words(sql);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let word = match words.as_slice() {
         [first, ..] if REFUSED.contains(first) => *first,
@@ -219,6 +215,7 @@ mod tests {
             "SELECT 1 INTO OUTFILE '/x'",
             "SET GLOBAL sync_binlog = 0",
             "set @@autocommit = 0",
+            "/*! FLUSH TABLES */",
         ] {
             assert!(forbidden(sql).is_some(), "{sql}");
         }

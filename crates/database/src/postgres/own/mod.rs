@@ -7,11 +7,13 @@
 //! | original | the user's server: what it is asked, and the dump |
 //! | propose | what a guess of statements needs to know |
 //! | restore | a dump into a server of Octavo's |
+//! | setup | encoding, order of texts and settings of the database |
 //! | trial | a server with the schema alone, in which statements are tried |
 
 mod original;
 mod propose;
 mod restore;
+mod setup;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -20,12 +22,12 @@ mod trial;
 use std::{ffi::OsStr, ops::ControlFlow, path::Path, time::Instant};
 
 use octavo_script::Script;
-use octavo_units::PageSize;
-use octavo_workload::user::{CopyOf, Prepared};
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::user::CopyOf;
 
 use super::{configured::Postgres, load, session::Session};
 use crate::{
-    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result,
+    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
     own::make_private,
     server::{account::Account, tree},
 };
@@ -43,12 +45,9 @@ impl CopyOwn for Postgres {
         propose::propose(&Original::open(source, &self.programs)?)
     }
 
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Prepared, OwnError> {
+    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError> {
         let original = Original::open(source, &self.programs)?;
-        let mut trial = Trial::begin(self, &original)?;
-        let prepared = trial.prepare(scripts);
-        trial.end()?;
-        prepared
+        Trial::begin(self, &original)?.prepare(scripts, original.unlike())
     }
 
     fn make_private(&self, directory: &Path) -> Result<()> {
@@ -66,7 +65,13 @@ pub(super) fn dump(
     let begin = Instant::now();
     let original = Original::open(&copy.source, &postgres.programs)?;
     let dump = Dump::in_directory(snapshot)?;
-    original.dump(&dump, progress)?;
+    let setup = original.setup();
+    let setup = if copy.sorts_by_bytes {
+        setup.by_bytes()
+    } else {
+        setup
+    };
+    original.dump(&dump, &setup, progress)?;
     let size = tree::size(snapshot)?;
     Ok(LoadReport {
         // They are counted when they are restored.
@@ -99,11 +104,16 @@ impl Derive for Postgres {
         let mut session = server.connect(&[])?;
         load::settle(&mut session)?;
         let rows = count_rows(&mut session)?;
+        // As the user's own were asked for.
+        let bytes = session.one(&format!("SELECT {}", original::BYTES))?;
+        let bytes = bytes
+            .and_then(|bytes| bytes.parse().ok())
+            .unwrap_or_default();
         drop(session);
         server.stop()?;
         Ok(LoadReport {
             rows,
-            size: tree::size(&path)?,
+            size: ByteCount::new(bytes),
             elapsed: begin.elapsed(),
         })
     }

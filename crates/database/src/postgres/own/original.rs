@@ -16,6 +16,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     restore::Dump,
+    setup::{self, Setup},
     tools::{MAJOR_MIN, Tools, environment},
 };
 use crate::{
@@ -50,34 +51,40 @@ struct Facts {
     page_size: u32,
     /// `shared_buffers`, in bytes.
     buffer: u64,
-    search_path: String,
     user: String,
+    setup: Setup,
+    isolation: String,
+    synchronous_commit: String,
     /// Numbers that move with rows and with the schema.
     state: Vec<String>,
 }
 
-/// One line of JSON. Rows that were changed are counted by each server for itself; the number of
-/// the newest table tells of changes of the schema.
+/// The first half of a question whose answer is one line of JSON; what follows is the setup. The
+/// number of the newest table tells of changes of the schema. Rows change all the time: the copy
+/// that was made is what is measured.
 const QUESTION: &str = "\
     SELECT json_build_object(\
       'version', current_setting('server_version_num')::int, \
       'database', current_database(), \
-      'bytes', (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class AS c \
-        JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') \
-        AND c.relpersistence <> 't' AND n.nspname NOT IN ('pg_catalog', 'information_schema')), \
       'tables', (SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n \
         ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence <> 't' \
         AND n.nspname NOT IN ('pg_catalog', 'information_schema')), \
       'page_size', current_setting('block_size')::int, \
       'buffer', (SELECT setting::bigint * current_setting('block_size')::int FROM pg_settings \
         WHERE name = 'shared_buffers'), \
-      'search_path', current_setting('search_path'), \
       'user', current_user, \
       'state', json_build_array( \
         (SELECT oid::text FROM pg_database WHERE datname = current_database()), \
-        (SELECT max(oid::bigint)::text FROM pg_class WHERE relpersistence <> 't'), \
-        (SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::text \
-          FROM pg_stat_user_tables)))";
+        (SELECT max(oid::bigint)::text FROM pg_class WHERE relpersistence <> 't')), \
+      'isolation', current_setting('default_transaction_isolation'), \
+      'synchronous_commit', current_setting('synchronous_commit'), \
+      'setup', ";
+
+/// The bytes of tables with their indexes and large values.
+pub(super) const BYTES: &str = "\
+    (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class AS c \
+      JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') \
+      AND c.relpersistence <> 't' AND n.nspname NOT IN ('pg_catalog', 'information_schema'))";
 
 impl Original {
     /// Asks the server what it is.
@@ -85,7 +92,11 @@ impl Original {
         let url = SourceUrl::read(source)?;
         let ours = major_of(&programs.version()?).unwrap_or_default();
         let any = Tools::find(programs, MAJOR_MIN, u32::MAX)?;
-        let facts: Facts = ask(&url, &any, QUESTION)?;
+        let facts: Facts = ask(
+            &url,
+            &any,
+            &format!("{QUESTION}{}, 'bytes', {BYTES})", setup::QUESTION),
+        )?;
         let major = facts.version / 10_000;
         if major > ours {
             let remedy = match major <= 18 {
@@ -146,6 +157,7 @@ impl Original {
                 page_size,
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
+                sorts_by_bytes: false,
                 source: source.to_owned(),
             },
             options: Vec::new(),
@@ -153,22 +165,48 @@ impl Original {
         })
     }
 
-    /// The path along which names are looked up, as it is for whoever logged in.
-    pub(super) fn search_path(&self) -> String {
-        let user = format!("\"{}\"", self.facts.user.replace('"', "\"\""));
-        self.facts.search_path.replace("\"$user\"", &user)
+    /// How its database is set, for whoever logged in.
+    pub(super) fn setup(&self) -> Setup {
+        self.facts.setup.clone().for_user(&self.facts.user)
+    }
+
+    /// In what a copy is not as it is, but for the order of texts.
+    pub(super) fn unlike(&self) -> Vec<String> {
+        let Facts {
+            isolation,
+            synchronous_commit,
+            ..
+        } = &self.facts;
+        let mut unlike = Vec::new();
+        if isolation != "read committed" {
+            unlike.push(format!(
+                "your transactions are {isolation} and the copy's read committed, unless --isolation \
+                 says otherwise"
+            ));
+        }
+        if synchronous_commit == "off" {
+            unlike.push(
+                "your commits do not wait for the log (synchronous_commit), the copy's do".into(),
+            );
+        }
+        unlike
     }
 
     /// Dumps all of it.
-    pub(super) fn dump(&self, dump: &Dump, progress: &mut Progress<'_>) -> Result<()> {
+    pub(super) fn dump(
+        &self,
+        dump: &Dump,
+        setup: &Setup,
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
         self.run(dump, &[], progress)?;
-        dump.note_search_path(&self.search_path())
+        dump.note(setup)
     }
 
     /// Dumps the schema alone.
-    pub(super) fn dump_schema(&self, dump: &Dump) -> Result<()> {
+    pub(super) fn dump_schema(&self, dump: &Dump, setup: &Setup) -> Result<()> {
         self.run(dump, &["--schema-only"], &mut |_| ControlFlow::Continue(()))?;
-        dump.note_search_path(&self.search_path())
+        dump.note(setup)
     }
 
     fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
@@ -203,7 +241,7 @@ impl Original {
             group: None,
             on_death: rustix::process::Signal::TERM,
             input: None,
-            environment: environment(self.url.password()),
+            environment: environment(self.url.password(), None),
         };
         run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
             let written = fs::metadata(&file).map_or(0, |status| status.len());
@@ -211,6 +249,10 @@ impl Original {
         })
     }
 }
+
+/// A table that somebody has locked for himself is not waited for long.
+const LIMITS: &str =
+    "--command=SET LOCAL lock_timeout = '30s'; SET LOCAL statement_timeout = '60s'";
 
 /// What the server answers to a question with one line of JSON.
 fn ask<T: DeserializeOwned>(url: &SourceUrl, tools: &Tools, question: &str) -> Result<T> {
@@ -225,10 +267,10 @@ fn ask<T: DeserializeOwned>(url: &SourceUrl, tools: &Tools, question: &str) -> R
         ])
         .arg("--dbname")
         .arg(url.bare())
-        .args(["--set=ON_ERROR_STOP=1", "--command=BEGIN READ ONLY"])
+        .args(["--set=ON_ERROR_STOP=1", "--command=BEGIN READ ONLY", LIMITS])
         .arg(format!("--command={question}"))
         .args(["--command=COMMIT"])
-        .envs(environment(url.password()))
+        .envs(environment(url.password(), Some("UTF8")))
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()

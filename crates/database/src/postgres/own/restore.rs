@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use super::{
     super::cluster::{DATABASE, Started, USER},
+    setup::Setup,
     tools::Tools,
 };
 use crate::{
@@ -24,25 +25,33 @@ pub(super) const LOG: &str = "copy.log";
 /// The dump.
 const FILE: &str = "copy.dump";
 
-/// Where names are looked up.
-const SEARCH_PATH: &str = "search-path";
+/// How the database is set.
+const SETUP: &str = "setup.json";
 
 /// A restore of a day is one that hangs.
 const LIMIT: Duration = Duration::from_hours(24);
 
 /// What neither holds rows nor changes how they are found, and what reaches for other servers. Of
 /// who may do what nothing is left: all is asked by one user who may do everything.
-const LEFT_OUT: [&str; 9] = [
+/// Through foreign tables statements would reach the servers that these lead to.
+const LEFT_OUT: [&str; 13] = [
     "ACL",
     "COMMENT",
     "DEFAULT ACL",
     "EVENT TRIGGER",
+    "FOREIGN DATA WRAPPER",
+    "FOREIGN TABLE",
     "POLICY",
     "PUBLICATION",
     "ROW SECURITY",
     "SECURITY LABEL",
+    "SERVER",
     "SUBSCRIPTION",
+    "USER MAPPING",
 ];
+
+/// Extensions that lead to other servers and to files.
+const LEADING_AWAY: [&str; 4] = ["adminpack", "dblink", "file_fdw", "postgres_fdw"];
 
 /// A dump in a directory of its own.
 #[derive(Clone, Debug)]
@@ -69,9 +78,8 @@ impl Dump {
         self.directory.join(LOG)
     }
 
-    pub(super) fn note_search_path(&self, path: &str) -> Result<()> {
-        let file = self.directory.join(SEARCH_PATH);
-        fs::write(&file, path).map_err(files::named("write", &file))
+    pub(super) fn note(&self, setup: &Setup) -> Result<()> {
+        setup.write(&self.directory.join(SETUP))
     }
 
     /// Puts all of it into the server's database, by two sessions at a time.
@@ -84,6 +92,10 @@ impl Dump {
         server: &Started,
         stopped: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
+        let setup = Setup::read(&self.directory.join(SETUP))?;
+        setup.apply(server).map_err(|error| DatabaseError::Rows {
+            reason: format!("texts cannot be sorted as {}: {error}", setup.order()),
+        })?;
         let list = self.list(tools, server)?;
         let mut arguments: Vec<_> = [
             "--no-owner",
@@ -125,12 +137,7 @@ impl Dump {
             }),
             done => done,
         }?;
-        let file = self.directory.join(SEARCH_PATH);
-        let path = fs::read_to_string(&file).map_err(files::named("read", &file))?;
-        let path = if path.is_empty() { "''" } else { &path };
-        let mut session = server.connect(&[])?;
-        let set = format!("ALTER DATABASE {DATABASE} SET search_path = {path}");
-        Ok(session.simple(&set)?)
+        Ok(())
     }
 
     /// Writes what is restored of the dump's content, and answers where.
@@ -155,8 +162,19 @@ impl Dump {
         let available = session.texts("SELECT name FROM pg_available_extensions")?;
         let available: Vec<String> = available.into_iter().flatten().flatten().collect();
         let all = String::from_utf8_lossy(&output.stdout);
-        let kept = all.lines().filter(|line| is_kept(line, &available));
-        let text: String = kept.flat_map(|line| [line, "\n"]).collect();
+        let kept: Vec<&str> = all
+            .lines()
+            .filter(|line| is_kept(line, &available))
+            .collect();
+        // Extensions that are left out may have had rows to dump.
+        let left_out = |line: &str| line.contains("; 3079 ") && !is_kept(line, &available);
+        let is_all = !all.lines().any(left_out);
+        let has_table = |line: &&&str| match named(line, "TABLE DATA") {
+            Some(table) => is_all || kept.iter().any(|of| named(of, "TABLE") == Some(table)),
+            None => true,
+        };
+        let kept = kept.iter().filter(has_table);
+        let text: String = kept.flat_map(|line| [*line, "\n"]).collect();
         // Beside the server, since two may be made of one dump.
         let file = server.path().with_extension("list");
         fs::write(&file, text).map_err(files::named("write", &file))?;
@@ -178,9 +196,17 @@ fn is_kept(line: &str, available: &[String]) -> bool {
     };
     if let Some(name) = what.strip_prefix("EXTENSION - ") {
         let name = name.trim_end();
-        return available.iter().any(|known| known == name);
+        return available.iter().any(|known| known == name) && !LEADING_AWAY.contains(&name);
     }
     !LEFT_OUT.iter().any(|kind| is(kind))
+}
+
+/// Schema and name, without the owner, in a line of this kind.
+fn named<'l>(line: &'l str, kind: &str) -> Option<&'l str> {
+    let (_, entry) = line.split_once("; ")?;
+    let what = entry.splitn(3, ' ').nth(2)?;
+    let name = what.strip_prefix(kind)?.strip_prefix(' ')?;
+    name.rsplit_once(' ').map(|(name, _)| name)
 }
 
 /// What the server refused, in the program's words from a place of its log on; without values of
@@ -193,6 +219,10 @@ fn refused(log: &Path, from: u64) -> Option<String> {
     let said = text.lines().filter_map(|line| {
         let line = line.strip_prefix("pg_restore: error: ")?;
         let (what, reason) = line.split_once("ERROR:")?;
+        // What it quotes at the end is a value.
+        let reason = reason
+            .split_once(": \"")
+            .map_or(reason, |(reason, _)| reason);
         let of = what
             .strip_prefix("COPY failed for table ")
             .map_or_else(String::new, |rest| {
@@ -216,12 +246,15 @@ mod tests {
 
     #[test]
     fn what_holds_rows_is_kept() {
-        let available = ["pg_trgm".to_owned()];
+        let available = ["pg_trgm", "dblink"].map(str::to_owned);
         for (line, wanted) in [
             ("215; 1259 16386 TABLE public item owner", true),
             ("3343; 0 16386 TABLE DATA public item owner", true),
             ("2; 3079 16400 EXTENSION - pg_trgm ", true),
             ("3; 3079 16401 EXTENSION - pg_cron ", false),
+            ("3; 3079 16402 EXTENSION - dblink ", false),
+            ("215; 1259 16386 FOREIGN TABLE public remote owner", false),
+            ("4; 1417 16403 SERVER - other owner", false),
             ("3350; 0 0 COMMENT - EXTENSION pg_trgm ", false),
             ("3351; 3256 16500 POLICY public item mine owner", false),
             ("3352; 0 16386 ROW SECURITY public item owner", false),
@@ -235,6 +268,9 @@ mod tests {
         ] {
             assert_eq!(is_kept(line, &available), wanted, "{line}");
         }
+        let data = "3343; 0 16386 TABLE DATA public my item owner";
+        assert_eq!(named(data, "TABLE DATA"), Some("public my item"));
+        assert_eq!(named(data, "SEQUENCE"), None);
     }
 
     #[test]
@@ -250,12 +286,14 @@ mod tests {
             Command was: CREATE INDEX i ON a(secret);\n\
             pg_restore: error: COPY failed for table \"b\": ERROR:  row is too big\n\
             CONTEXT:  COPY b, line 1: \"secret\"\n\
-            pg_restore: warning: errors ignored on restore: 2\n";
+            pg_restore: error: COPY failed for table \"c\": ERROR:  invalid input syntax for type \
+            json: \"secret\"\n\
+            pg_restore: warning: errors ignored on restore: 3\n";
         fs::write(&log, format!("{before}{text}")).unwrap();
         assert_eq!(
             refused(&log, before.len() as u64).unwrap(),
             "index row size 1368 exceeds btree version 4 maximum 1344 for index \"i\"; \
-             table \"b\": row is too big"
+             table \"b\": row is too big; table \"c\": invalid input syntax for type json"
         );
         fs::write(&log, "pg_restore: error: could not open input file\n").unwrap();
         assert_eq!(refused(&log, 0), None);

@@ -153,6 +153,7 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
             size: ByteCount::mib(1),
             page_size: PageSize::kib(8),
             state: 0,
+            sorts_by_bytes: false,
             source: "postgres://a@b/c".into(),
         },
         scripts: vec![OwnScript {
@@ -160,6 +161,7 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
             weight: 1,
             fingerprint: 0,
         }],
+        unlike: Vec::new(),
         is_guess: false,
         prepared: Some(prepared),
     };

@@ -79,7 +79,10 @@ fn directories(programs: &Programs) -> Vec<PathBuf> {
 /// What the environment says of how to log in, for libpq
 /// (<https://www.postgresql.org/docs/current/libpq-envars.html>), and that it answers soon and in
 /// one language.
-pub(super) fn environment(password: Option<&str>) -> Vec<(OsString, OsString)> {
+pub(super) fn environment(
+    password: Option<&str>,
+    encoding: Option<&str>,
+) -> Vec<(OsString, OsString)> {
     let is_of_libpq = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with("PG"));
     let mut all: Vec<(OsString, OsString)> = vec![
         ("PGCONNECT_TIMEOUT".into(), "10".into()),
@@ -88,7 +91,9 @@ pub(super) fn environment(password: Option<&str>) -> Vec<(OsString, OsString)> {
     // A file of passwords and the user's certificates lie below it.
     all.extend(env::var_os("HOME").map(|home| ("HOME".into(), home)));
     all.extend(env::vars_os().filter(|(name, _)| is_of_libpq(name)));
-    all.extend([("PGCLIENTENCODING".into(), "UTF8".into())]);
+    // A dump keeps the server's own without one.
+    all.retain(|(name, _)| name != "PGCLIENTENCODING");
+    all.extend(encoding.map(|encoding| ("PGCLIENTENCODING".into(), encoding.into())));
     all.extend(password.map(|password| ("PGPASSWORD".into(), password.into())));
     all
 }

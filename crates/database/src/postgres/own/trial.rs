@@ -1,15 +1,13 @@
 //! A server with the schema of the user's database and no rows: what it takes is known before
 //! rows are copied, and statements are tried there instead of on the user's server.
 
-use octavo_script::{Described, Script, StatementText};
-use octavo_workload::{
-    ConnectionError,
-    user::{OwnStatement, Prepared},
-};
+use octavo_script::{Described, Script, StatementText, words};
+use octavo_workload::{ConnectionError, user::OwnStatement};
 use tempfile::TempDir;
 
 use super::{
     super::{
+        KIND,
         cluster::{Cluster, Started},
         configured::Postgres,
         failure::ServerError,
@@ -20,7 +18,7 @@ use super::{
     restore::Dump,
 };
 use crate::{
-    DatabaseError, OwnError, Result, files,
+    DatabaseError, OwnError, Result, Tried, files,
     own::{first_word, make_private, numbered, place, prepare_each},
     server::account::Account,
 };
@@ -47,7 +45,9 @@ const REFUSED: [&str; 14] = [
 pub(super) struct Trial {
     // Fields drop in this order: the server before its directory.
     session: Session,
-    server: Started,
+    _server: Started,
+    /// The order of texts that the server here does not have.
+    by_bytes: Option<String>,
     _home: TempDir,
 }
 
@@ -57,12 +57,23 @@ impl Trial {
         let home = TempDir::with_prefix("octavo-")
             .map_err(files::named("create a directory in", &std::env::temp_dir()))?;
         make_private(home.path(), Account::of_servers()?.as_ref())?;
-        let (page_size, programs) = postgres.programs.any(postgres.wal_block_size)?;
+        let (page_size, programs) = postgres
+            .programs
+            .any(KIND.page_sizes.default, postgres.wal_block_size)?;
         let cluster = Cluster::new(home.path(), programs)?;
         cluster.create(page_size, &mut || false)?;
         let server = cluster.start(&load::parameters(), None)?;
         let dump = Dump::in_directory(home.path())?;
-        original.dump_schema(&dump)?;
+        let setup = original.setup();
+        let by_bytes = match setup.apply(&server) {
+            Ok(()) => None,
+            Err(_) => Some(setup.order().to_owned()),
+        };
+        let setup = match by_bytes {
+            Some(_) => setup.by_bytes(),
+            None => setup,
+        };
+        original.dump_schema(&dump, &setup)?;
         dump.restore(original.tools(), &server, &mut || false)
             .map_err(|error| match error {
                 DatabaseError::Rows { reason } => original.refuse(format!(
@@ -72,15 +83,32 @@ impl Trial {
             })?;
         Ok(Self {
             session: server.connect(&[])?,
-            server,
+            _server: server,
+            by_bytes,
             _home: home,
         })
     }
 
-    /// Tries the statements of scripts, without running them.
-    pub(super) fn prepare(&mut self, scripts: &[Script]) -> Result<Prepared, OwnError> {
-        prepare_each(scripts, None, &mut |script, statement| {
+    /// Tries the statements of scripts, without running them. `unlike` is in what copies are not
+    /// as the original besides.
+    pub(super) fn prepare(
+        mut self,
+        scripts: &[Script],
+        mut unlike: Vec<String>,
+    ) -> Result<Tried, OwnError> {
+        let prepared = prepare_each(scripts, None, &mut |script, statement| {
             self.describe(script, statement)
+        })?;
+        if let Some(order) = &self.by_bytes {
+            unlike.push(format!(
+                "the servers here cannot sort texts as {order}, so LIKE and ranges of texts may be \
+                 planned in another way"
+            ));
+        }
+        Ok(Tried {
+            prepared,
+            unlike,
+            sorts_by_bytes: self.by_bytes.is_some(),
         })
     }
 
@@ -149,21 +177,11 @@ impl Trial {
         };
         Ok((own, described))
     }
-
-    pub(super) fn end(self) -> Result<()> {
-        drop(self.session);
-        // Its files are thrown away.
-        self.server.end();
-        Ok(())
-    }
 }
 
 /// Why a statement is not run, if it is not.
 fn forbidden(sql: &str) -> Option<String> {
-    let mut words = sql
-        .split(|character: char| !(character.is_alphanumeric() || character == '_'))
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_uppercase);
+    let mut words = words(sql).into_iter();
     let mut first = words.next()?;
     if matches!(first.as_str(), "ALTER" | "CREATE" | "DROP") {
         first = words

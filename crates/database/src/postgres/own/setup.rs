@@ -1,0 +1,186 @@
+//! How the user's database is set: what a copy of it is made with.
+
+use std::path::Path;
+
+use octavo_workload::ConnectionError;
+use serde::{Deserialize, Serialize};
+
+use super::super::cluster::{DATABASE, Started};
+use crate::{Result, files};
+
+/// Encoding, order of texts, and settings of sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Setup {
+    encoding: String,
+    collate: String,
+    ctype: String,
+    /// `c` for the system's library, `i` for ICU; before version 15 there was only the first.
+    #[serde(default)]
+    provider: Option<String>,
+    /// Of ICU.
+    #[serde(default)]
+    locale: Option<String>,
+    search_path: String,
+    /// Names and values.
+    settings: Vec<(String, String)>,
+}
+
+/// As a part of a question: what sessions may set of how statements are planned, of how values are
+/// written, and of their memory.
+pub(super) const QUESTION: &str = "\
+    (SELECT json_build_object( \
+      'encoding', pg_encoding_to_char(d.encoding), \
+      'collate', d.datcollate, 'ctype', d.datctype, \
+      'provider', to_jsonb(d) ->> 'datlocprovider', \
+      'locale', coalesce(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale'), \
+      'search_path', current_setting('search_path'), \
+      'settings', (SELECT json_agg(json_build_array(name, current_setting(name))) \
+        FROM pg_settings WHERE name LIKE 'enable\\_%' OR name IN ('DateStyle', 'IntervalStyle', \
+          'bytea_output', 'default_statistics_target', 'default_text_search_config', \
+          'extra_float_digits', 'work_mem', 'hash_mem_multiplier', 'random_page_cost', \
+          'seq_page_cost', 'cpu_tuple_cost', 'cpu_index_tuple_cost', 'cpu_operator_cost', \
+          'effective_io_concurrency', 'from_collapse_limit', 'join_collapse_limit', 'geqo', \
+          'geqo_threshold', 'max_parallel_workers_per_gather', 'plan_cache_mode'))) \
+    FROM pg_database AS d WHERE d.datname = current_database())";
+
+impl Setup {
+    /// The same for one user, whose schema may be looked at first.
+    pub(super) fn for_user(self, user: &str) -> Self {
+        let name = |name: String| {
+            let name = if name == "$user" { user } else { &name };
+            format!("\"{}\"", name.replace('"', "\"\""))
+        };
+        let names: Vec<String> = names(&self.search_path).into_iter().map(name).collect();
+        Self {
+            search_path: names.join(", "),
+            ..self
+        }
+    }
+
+    /// The same with texts in the order of their bytes.
+    pub(super) fn by_bytes(self) -> Self {
+        Self {
+            collate: "C".into(),
+            ctype: "C".into(),
+            provider: None,
+            locale: None,
+            ..self
+        }
+    }
+
+    /// The order of texts, as people call it.
+    pub(super) fn order(&self) -> &str {
+        self.locale.as_deref().unwrap_or(&self.collate)
+    }
+
+    pub(super) fn write(&self, file: &Path) -> Result<()> {
+        let text = serde_json::to_string(self).expect("texts are written as JSON");
+        std::fs::write(file, text).map_err(files::named("write", file))
+    }
+
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read(file).map_err(files::named("read", file))?;
+        serde_json::from_slice(&text).map_err(|error| files::named("read", file)(error.into()))
+    }
+
+    /// Makes the server's database anew with them.
+    ///
+    /// # Errors
+    /// Where the server does not have such an order of texts.
+    pub(super) fn apply(&self, server: &Started) -> Result<()> {
+        let mut session = server.connect_to_template()?;
+        let mut create = format!(
+            "CREATE DATABASE {DATABASE} TEMPLATE template0 ENCODING {} LC_COLLATE {} LC_CTYPE {}",
+            quoted(&self.encoding),
+            quoted(&self.collate),
+            quoted(&self.ctype)
+        );
+        if let (Some("i"), Some(locale)) = (self.provider.as_deref(), &self.locale) {
+            create += &format!(" LOCALE_PROVIDER icu ICU_LOCALE {}", quoted(locale));
+        }
+        session.simple(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+        session.simple(&create)?;
+        for (name, value) in &self.settings {
+            // What a server of another version does not have is left out.
+            let set = format!("ALTER DATABASE {DATABASE} SET {name} = {}", quoted(value));
+            match session.simple(&set) {
+                Err(lost @ ConnectionError::Lost(_)) => return Err(lost.into()),
+                _set_or_not => {}
+            }
+        }
+        let path: Vec<String> = names(&self.search_path)
+            .iter()
+            .map(|name| quoted(name))
+            .collect();
+        let path = match path.is_empty() {
+            true => "''".to_owned(),
+            false => path.join(", "),
+        };
+        session.simple(&format!(
+            "ALTER DATABASE {DATABASE} SET search_path = {path}"
+        ))?;
+        Ok(())
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The names in a list, such as `"$user", public`, without what quotes them.
+fn names(list: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut name = String::new();
+    let mut is_quoted = false;
+    let mut was_quoted = false;
+    let mut characters = list.chars().peekable();
+    let mut end = |name: &mut String, was_quoted: &mut bool| {
+        let plain = std::mem::take(name);
+        let plain = match std::mem::take(was_quoted) {
+            true => plain,
+            false => plain.trim().to_lowercase(),
+        };
+        if !plain.is_empty() {
+            names.push(plain);
+        }
+    };
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if is_quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                name.push('"');
+            }
+            '"' => {
+                if !is_quoted {
+                    name.clear();
+                }
+                is_quoted = !is_quoted;
+                was_quoted = true;
+            }
+            ',' if !is_quoted => end(&mut name, &mut was_quoted),
+            other if is_quoted || !was_quoted => name.push(other),
+            // Blanks behind a quoted name.
+            _ => {}
+        }
+    }
+    end(&mut name, &mut was_quoted);
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn search_paths_are_lists_of_names() {
+        for (list, wanted) in [
+            ("\"$user\", public", &["$user", "public"][..]),
+            ("$user,public", &["$user", "public"]),
+            ("\"a, b\" , \"C\"\"d\",e", &["a, b", "C\"d", "e"]),
+            ("\"\"", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(names(list), wanted, "{list}");
+        }
+    }
+}

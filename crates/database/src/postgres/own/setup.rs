@@ -169,7 +169,14 @@ fn names(list: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt as _};
+
+    use octavo_units::PageSize;
+
+    use super::{
+        super::super::{cluster::Cluster, programs::installed},
+        *,
+    };
 
     #[test]
     fn search_paths_are_lists_of_names() {
@@ -182,5 +189,33 @@ mod tests {
         ] {
             assert_eq!(names(list), wanted, "{list}");
         }
+    }
+
+    #[test]
+    fn an_order_that_is_not_there_leaves_that_of_bytes() {
+        let Some((_, programs)) = installed() else {
+            eprintln!("skipped: PostgreSQL is not installed");
+            return;
+        };
+        let home = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
+        let cluster = Cluster::new(home.path(), programs).unwrap();
+        cluster.create(PageSize::kib(8), &mut || false).unwrap();
+        let server = cluster.start(&[("fsync", "off".into())], None).unwrap();
+        let setup: Setup = serde_json::from_str(
+            r#"{"encoding": "LATIN1", "collate": "xx_XX.ISO-8859-1", "ctype": "xx_XX.ISO-8859-1",
+                "search_path": "\"$user\", \"a, b\"",
+                "settings": [["work_mem", "7MB"], ["no_such_setting", "1"]]}"#,
+        )
+        .unwrap();
+        let setup = setup.for_user("anna");
+        setup.apply(&server).unwrap_err();
+        assert_eq!(setup.order(), "xx_XX.ISO-8859-1");
+        setup.by_bytes().apply(&server).unwrap();
+        let mut session = server.connect(&[]).unwrap();
+        let mut ask = |question: &str| session.one(question).unwrap().unwrap();
+        assert_eq!(ask("SHOW work_mem"), "7MB");
+        assert_eq!(ask("SHOW server_encoding"), "LATIN1");
+        assert_eq!(ask("SHOW search_path"), "anna, \"a, b\"");
     }
 }

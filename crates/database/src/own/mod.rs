@@ -87,6 +87,45 @@ pub(crate) fn prepare_each(
     Ok(Prepared::new(prepared, check))
 }
 
+/// What is wrong with a statement whose marks are not all of variables.
+pub(crate) const NO_VARIABLE: &str =
+    "a parameter is none of the script's variables: write :name, and set it";
+
+/// What is wrong with one whose columns are wanted, and that has none.
+pub(crate) const NO_ROWS: &str = "this statement has no rows for \\gset or \\aset";
+
+/// A statement of a server's that answers with these `columns`: each client has a session of its
+/// own there, in which every statement can be asked for its rows.
+///
+/// # Errors
+/// [`NO_ROWS`].
+pub(crate) fn on_server(
+    statement: &StatementText,
+    sql: String,
+    columns: Vec<String>,
+) -> Result<(OwnStatement, Described), &'static str> {
+    let answers = !columns.is_empty();
+    if statement.wants_columns && !answers {
+        return Err(NO_ROWS);
+    }
+    let columns = match statement.wants_columns {
+        true => columns,
+        false => Vec::new(),
+    };
+    let own = OwnStatement {
+        sql,
+        line: statement.line,
+        parameters: statement.parameters,
+        columns: columns.len(),
+        writes: false,
+        answers,
+        needs_one_client: false,
+    };
+    // A function may write, whatever it is called.
+    let reads = false;
+    Ok((own, Described { columns, reads }))
+}
+
 /// A statement's SQL, with this mark and a number from 1 for each parameter.
 pub(crate) fn numbered(parts: &[Part], mark: char) -> String {
     let part = |part: &Part| match part {

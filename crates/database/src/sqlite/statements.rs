@@ -6,7 +6,7 @@ use octavo_script::{Described, Script, StatementText, SyntaxError};
 use octavo_workload::user::{OwnStatement, Prepared};
 
 use super::source::{Source, message, refusal};
-use crate::own::{self, OwnError, first_word, numbered, prepare_each};
+use crate::own::{self, NO_ROWS, NO_VARIABLE, OwnError, first_word, numbered, prepare_each};
 
 /// A query whose rows say what is wrong with the data, or "ok"
 /// (<https://www.sqlite.org/pragma.html#pragma_quick_check>).
@@ -78,16 +78,14 @@ fn on_source(
         }
     };
     if prepared.parameter_count() != statement.parameters {
-        let message = "a parameter is none of the script's variables: write :name, and set it";
-        return Err(refused(script.error(statement.offset, message)));
+        return Err(refused(script.error(statement.offset, NO_VARIABLE)));
     }
     let names: Vec<String> = match statement.wants_columns {
         true => prepared.column_names().map(str::to_owned).collect(),
         false => Vec::new(),
     };
     if statement.wants_columns && names.is_empty() {
-        let message = "this statement has no rows for \\gset or \\aset";
-        return Err(refused(script.error(statement.offset, message)));
+        return Err(refused(script.error(statement.offset, NO_ROWS)));
     }
     let own = OwnStatement {
         parameters: statement.parameters,

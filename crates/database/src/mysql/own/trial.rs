@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     DatabaseError, OwnError, Result, files,
-    own::{first_word, make_private, numbered, place, prepare_each},
+    own::{NO_VARIABLE, first_word, make_private, numbered, on_server, place, prepare_each},
     server::account::Account,
 };
 
@@ -131,40 +131,20 @@ impl Trial {
             Err(other) => return Err(DatabaseError::from(other).into()),
         };
         if parameters != marks {
-            let message = "a parameter is none of the script's variables: write :name, and set it";
-            return Err(refused(statement.offset, message));
+            return Err(refused(statement.offset, NO_VARIABLE));
         }
-        let answers = !found.is_empty();
         let mut columns = Vec::new();
-        if statement.wants_columns {
-            for (name, column) in found {
-                if let Some(reason) = column.unlike_variables() {
-                    let message = format!("the column {name} {reason}");
-                    return Err(refused(statement.offset, &message));
-                }
-                columns.push(name);
+        for (name, column) in found {
+            if let Some(reason) = column
+                .unlike_variables()
+                .filter(|_| statement.wants_columns)
+            {
+                let message = format!("the column {name} {reason}");
+                return Err(refused(statement.offset, &message));
             }
-            if columns.is_empty() {
-                let message = "this statement has no rows for \\gset or \\aset";
-                return Err(refused(statement.offset, message));
-            }
+            columns.push(name);
         }
-        let own = OwnStatement {
-            sql,
-            parameters: statement.parameters,
-            columns: columns.len(),
-            line: statement.line,
-            writes: false,
-            answers,
-            // Each client has a session of its own.
-            needs_one_client: false,
-        };
-        let described = Described {
-            columns,
-            // A function may write, whatever it is called.
-            reads: false,
-        };
-        Ok((own, described))
+        on_server(statement, sql, columns).map_err(|reason| refused(statement.offset, reason))
     }
 }
 

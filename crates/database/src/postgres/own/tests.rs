@@ -8,18 +8,18 @@ use std::{
     sync::Arc,
 };
 
-use octavo_script::{Definitions, Described, Script};
+use octavo_script::{Definitions, Script};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     WorkloadSpec, own,
-    user::{CopyOf, Own, OwnScript, OwnStatement},
+    user::{CopyOf, Own, OwnScript},
 };
 
 use super::super::{
     cluster::{Cluster, DATABASE, USER},
     programs::installed,
 };
-use crate::own::{numbered, prepare_each};
+use crate::own::{numbered, on_server, prepare_each};
 
 /// All kinds of values, and none of chance.
 const SCRIPT: &str = "\\set aid 3 * 4
@@ -120,31 +120,9 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
     let prepared = prepare_each(&[script], None, &mut |_, statement| {
         let sql = numbered(&statement.parts, '$');
         let description = session.describe(&sql).unwrap();
-        let answers = !description.columns.is_empty();
-        let columns = match statement.wants_columns {
-            true => description
-                .columns
-                .into_iter()
-                .map(|column| column.name)
-                .collect(),
-            false => Vec::new(),
-        };
-        let own = OwnStatement {
-            sql,
-            parameters: statement.parameters,
-            columns: columns.len(),
-            line: statement.line,
-            writes: false,
-            answers,
-            needs_one_client: false,
-        };
-        Ok((
-            own,
-            Described {
-                columns,
-                reads: false,
-            },
-        ))
+        let columns = description.columns.into_iter();
+        let columns = columns.map(|column| column.name).collect();
+        Ok(on_server(statement, sql, columns).unwrap())
     })
     .unwrap();
     let own = Own {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     DatabaseError, OwnError, Result, Tried, files,
-    own::{first_word, make_private, numbered, place, prepare_each},
+    own::{NO_VARIABLE, first_word, make_private, numbered, on_server, place, prepare_each},
     server::account::Account,
 };
 
@@ -144,38 +144,11 @@ impl Trial {
             Err(other) => return Err(DatabaseError::from(other).into()),
         };
         if description.parameters.len() != statement.parameters {
-            let message = "a parameter is none of the script's variables: write :name, and set it";
-            return Err(refused(statement.offset, message));
+            return Err(refused(statement.offset, NO_VARIABLE));
         }
-        let answers = !description.columns.is_empty();
-        let columns: Vec<String> = match statement.wants_columns {
-            true => description
-                .columns
-                .into_iter()
-                .map(|column| column.name)
-                .collect(),
-            false => Vec::new(),
-        };
-        if statement.wants_columns && columns.is_empty() {
-            let message = "this statement has no rows for \\gset or \\aset";
-            return Err(refused(statement.offset, message));
-        }
-        let own = OwnStatement {
-            sql,
-            parameters: statement.parameters,
-            columns: columns.len(),
-            line: statement.line,
-            writes: false,
-            answers,
-            // Each client has a session of its own.
-            needs_one_client: false,
-        };
-        let described = Described {
-            columns,
-            // A function may write, whatever it is called.
-            reads: false,
-        };
-        Ok((own, described))
+        let columns = description.columns.into_iter();
+        let columns = columns.map(|column| column.name).collect();
+        on_server(statement, sql, columns).map_err(|reason| refused(statement.offset, reason))
     }
 }
 

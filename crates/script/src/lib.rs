@@ -26,7 +26,7 @@ pub use control::{Access, Control};
 pub use error::{RunError, SyntaxError};
 pub use program::{Described, Host, Program, Script, State, StatementText};
 pub use random::Random;
-pub use sql::{Part, words};
+pub use sql::{Kind as StatementKind, Part, kind as statement_kind, words};
 pub use value::{Parameter, Value};
 pub use variables::{Definitions, is_name};
 

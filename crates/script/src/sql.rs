@@ -214,7 +214,7 @@ pub fn words(text: &str) -> Vec<String> {
 
 /// What a statement does to transactions and data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Begins a transaction; `None` where what follows says whether it writes.
     Begin(Option<Access>),
     /// Ends one.
@@ -224,7 +224,7 @@ pub(crate) enum Kind {
 }
 
 /// The kind of a statement, by its words.
-pub(crate) fn kind(text: &str) -> Kind {
+pub fn kind(text: &str) -> Kind {
     let words = words(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -48,6 +48,14 @@ pub enum DatabaseError {
         /// What the database says.
         reason: String,
     },
+    /// A recording of statements cannot be read.
+    #[error("{} {reason}", path.display())]
+    Recording {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
     /// A file could not be used.
     #[error("{action} {}", path.display())]
     File {

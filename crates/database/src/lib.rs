@@ -62,7 +62,7 @@ pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
-pub use own::{CopyOwn, Own, OwnError, Tried};
+pub use own::{CopyOwn, Own, OwnError, Statements, Tried};
 pub use postgres::KIND as POSTGRES;
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};

@@ -232,6 +232,7 @@ mod tests {
             ],
             changed_parameters: 0,
             is_private: false,
+            is_planned_by_values: false,
             tables: &[],
         };
         let answers = row_of(&statement, &tables);

@@ -192,6 +192,7 @@ const STATEMENTS: &[Statement] = &[Statement {
     result: &[],
     changed_parameters: 1,
     is_private: false,
+    is_planned_by_values: false,
     tables: &[],
 }];
 
@@ -294,7 +295,7 @@ impl Client for Turn {
                 rule: octavo_workload::AuditRule::AtMost,
             }],
             distributions: Vec::new(),
-            statements: Vec::new(),
+            ..Audit::default()
         }
     }
 }

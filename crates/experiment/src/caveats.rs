@@ -1,6 +1,7 @@
 //! What a reader must know before believing an experiment's figures.
 
 use octavo_units::{ByteCount, PageSize};
+use octavo_workload::user::LeftOut;
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -76,6 +77,29 @@ pub enum Caveat {
         least: f64,
         /// The most.
         most: f64,
+    },
+    /// Not all statements of a recording were sent again.
+    RecordedInPart {
+        /// Those that were sent again.
+        statements: u64,
+        /// Those that were recorded.
+        recorded: u64,
+        /// The share of the time of all that the former took, 0 to 1, where it was recorded.
+        time: Option<f64>,
+        /// The others.
+        left: Vec<LeftOut>,
+    },
+    /// Recorded statements failed on the copy.
+    RecordedFailed {
+        /// The share of all that ran, 0 to 1.
+        share: f64,
+        /// Where the one stands that failed most often.
+        most: String,
+    },
+    /// Recorded statements that change rows were sent more than once.
+    RecordedAgain {
+        /// How often, at most.
+        rounds: u64,
     },
     /// A part of rows, buffer and log was predicted in place of all.
     InPart {
@@ -225,6 +249,10 @@ fn mostly(part: usize, of: usize) -> bool {
     2 * part >= of.max(1)
 }
 
+/// The share of recorded statements, and of their time, below which the others may want another
+/// page size. Chosen.
+const RECORDED_WANTED: f64 = 0.9;
+
 impl Caveat {
     /// That runs lost their database, if any did.
     pub(crate) fn lost(runs: &[&Figures]) -> Option<Self> {
@@ -247,11 +275,28 @@ impl Caveat {
             | Self::NoReference { .. }
             | Self::ReadsPerMiss { .. } => Severity::Void,
             Self::SmallData { data, memory } if data <= memory => Severity::Void,
+            Self::RecordedInPart {
+                statements,
+                recorded,
+                time,
+                ..
+            } => {
+                let share = *statements as f64 / (*recorded).max(1) as f64;
+                match share.min(time.unwrap_or(1.0)) < RECORDED_WANTED {
+                    true => Severity::Choice,
+                    false => Severity::Note,
+                }
+            }
+            Self::RecordedFailed { share, .. } => match *share > 1.0 - RECORDED_WANTED {
+                true => Severity::Choice,
+                false => Severity::Note,
+            },
             Self::Predicted
             | Self::Guessed { .. }
             | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
             | Self::FoundOther { .. }
+            | Self::RecordedAgain { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,

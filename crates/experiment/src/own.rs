@@ -6,13 +6,15 @@ use std::{
     sync::Arc,
 };
 
-use octavo_database::{CopyOwn, Database, DatabaseError, DatabaseSpec, OwnError, Settings};
+use octavo_database::{
+    CopyOwn, Database, DatabaseError, DatabaseSpec, OwnError, Settings, Statements, Tried,
+};
 use octavo_script::{Definitions, Script, SyntaxError};
 use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
-    own,
-    user::{CopyOf, Own, OwnScript},
+    Mix, own,
+    user::{CopyOf, LeftOut, Own, OwnRecording, OwnScript, Prepared, RecordedKind},
 };
 
 use crate::{
@@ -37,6 +39,8 @@ pub struct OwnSettings {
     pub source: OsString,
     /// The scripts; without any, one is guessed from the schema.
     pub scripts: Vec<ScriptFile>,
+    /// Recordings whose statements run instead of scripts', in their order.
+    pub recordings: Vec<PathBuf>,
     /// Variables that are set for all of them.
     pub definitions: Definitions,
     /// How many clients, or as many as the database's description says.
@@ -66,8 +70,19 @@ pub enum OwnPlanError {
     #[error("there is no table with numbered rows to guess statements from: give --script")]
     NoGuess,
     /// The weights of all scripts are 0, or too large together.
-    #[error("the weights of scripts must sum to 1 to {max}", max = octavo_workload::Mix::SUM_MAX)]
+    #[error("the weights of scripts must sum to 1 to {max}", max = Mix::SUM_MAX)]
     Weights,
+    /// There are more clients than sessions to be sent again.
+    #[error(
+        "--clients {clients} is more than the recording has sessions, {sessions}, and a session's \
+         statements are kept in their order: give --clients {sessions} or fewer"
+    )]
+    Sessions {
+        /// The clients.
+        clients: u32,
+        /// The sessions.
+        sessions: u32,
+    },
 }
 
 /// The least memory that is chosen: enough for all page sizes with one client.
@@ -92,12 +107,12 @@ pub fn plan(
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(kind.name));
     };
-    let scripts = match settings.scripts.as_slice() {
-        [] => vec![guess(copies, settings)?],
-        _ => read(settings)?,
-    };
     let found = copies.examine(&settings.source)?;
-    let tried = copies.prepare(&settings.source, &scripts)?;
+    let UserStatements {
+        scripts,
+        recording,
+        tried,
+    } = statements(copies, &found.copy, settings)?;
     // What the copy needs to work as the original does, unless another one is asked for.
     let mut options = found.options.clone();
     for (name, value) in given {
@@ -105,18 +120,11 @@ pub fn plan(
         options.push((name.clone(), value.clone()));
     }
     let spec = DatabaseSpec::new(kind, options)?;
-    // What was guessed has no file and is alone.
-    let weights = settings.scripts.iter().map(|file| file.weight);
-    let weighted = scripts.iter().zip(weights.chain([1]));
+    let clients = clients(kind.defaults.clients, settings.clients, recording.as_ref())?;
     let users = Own {
-        is_guess: settings.scripts.is_empty(),
-        scripts: weighted
-            .map(|(script, weight)| OwnScript {
-                name: script.name().to_owned(),
-                weight,
-                fingerprint: fingerprint(script, &settings.definitions),
-            })
-            .collect(),
+        is_guess: settings.scripts.is_empty() && recording.is_none(),
+        scripts,
+        recording,
         copy: CopyOf {
             sorts_by_bytes: tried.sorts_by_bytes,
             ..found.copy.clone()
@@ -129,7 +137,6 @@ pub fn plan(
     page_sizes.push(present);
     page_sizes.sort_unstable();
     page_sizes.dedup();
-    let clients = settings.clients.unwrap_or(kind.defaults.clients);
     // Without a server each connection has a cache of its own.
     let caches = if kind.is_server { 1 } else { clients };
     let cache = found.cache.saturating_mul(u64::from(caches));
@@ -166,6 +173,120 @@ pub fn plan(
             ..TestedDatabase::new(&spec)?
         })],
     })
+}
+
+/// What runs.
+struct UserStatements {
+    scripts: Vec<OwnScript>,
+    recording: Option<OwnRecording>,
+    tried: Tried,
+}
+
+/// The statements of scripts or recordings, or those that are guessed, as the database takes them.
+fn statements(
+    copies: &dyn CopyOwn,
+    copy: &CopyOf,
+    settings: &OwnSettings,
+) -> Result<UserStatements, OwnPlanError> {
+    let source = &settings.source;
+    if !settings.recordings.is_empty() {
+        return recorded(copies, copy, settings);
+    }
+    let scripts = match settings.scripts.as_slice() {
+        [] => vec![guess(copies, settings)?],
+        _ => read(settings)?,
+    };
+    let tried = copies.prepare(source, Statements::Scripts(&scripts))?;
+    // What was guessed has no file and is alone.
+    let weights = settings.scripts.iter().map(|file| file.weight);
+    let weighted = scripts.iter().zip(weights.chain([1]));
+    let scripts = weighted.map(|(script, weight)| OwnScript {
+        name: script.name().to_owned(),
+        weight,
+        fingerprint: fingerprint(script, &settings.definitions),
+    });
+    Ok(UserStatements {
+        scripts: scripts.collect(),
+        recording: None,
+        tried,
+    })
+}
+
+fn recorded(
+    copies: &dyn CopyOwn,
+    copy: &CopyOf,
+    settings: &OwnSettings,
+) -> Result<UserStatements, OwnPlanError> {
+    let mut files: Vec<String> = Vec::new();
+    for path in &settings.recordings {
+        let name = name(path, &files);
+        files.push(name);
+    }
+    let recording = copies.read_recording(copy, &settings.recordings)?;
+    let fingerprint = recording.fingerprint() >> 12;
+    let tried = copies.prepare(&settings.source, Statements::Recorded(recording, &files))?;
+    let recording = of_recording(&tried.prepared, files);
+    let scripts = kinds(&tried.prepared, fingerprint);
+    Ok(UserStatements {
+        scripts,
+        recording,
+        tried,
+    })
+}
+
+/// What may be told of a recording.
+fn of_recording(prepared: &Prepared, files: Vec<String>) -> Option<OwnRecording> {
+    let recording = prepared.recording()?;
+    let left = recording.left.iter().map(|(reason, count)| LeftOut {
+        reason: reason.to_string(),
+        statements: *count,
+    });
+    Some(OwnRecording {
+        files,
+        sessions: recording.sessions,
+        transactions: recording.transactions.len() as u64,
+        statements: recording.kept(),
+        recorded: recording.statements,
+        time: recording.share_of_time(),
+        left: left.collect(),
+    })
+}
+
+/// The kinds of recorded transactions, with their shares as weights.
+fn kinds(prepared: &Prepared, fingerprint: u64) -> Vec<OwnScript> {
+    let counts = prepared.recorded_kinds();
+    let all: u64 = counts.iter().sum();
+    let most = u64::from(Mix::SUM_MAX) / 2;
+    let weight = |count: u64| {
+        let weight = match all <= most {
+            true => count,
+            // What is there at all is not nothing.
+            false => (u128::from(count) * u128::from(most)).div_ceil(u128::from(all)) as u64,
+        };
+        u32::try_from(weight).unwrap_or(Mix::SUM_MAX)
+    };
+    let named = RecordedKind::NAMES.iter().zip(counts);
+    named
+        .map(|(name, count)| OwnScript {
+            name: (*name).to_owned(),
+            weight: weight(count),
+            fingerprint,
+        })
+        .collect()
+}
+
+/// As many clients as are asked for or usual, but not more than a recording has sessions.
+fn clients(
+    usual: u32,
+    given: Option<u32>,
+    recording: Option<&OwnRecording>,
+) -> Result<u32, OwnPlanError> {
+    let sessions = recording.map_or(u32::MAX, |recording| recording.sessions);
+    match given {
+        Some(clients) if clients > sessions => Err(OwnPlanError::Sessions { clients, sessions }),
+        Some(clients) => Ok(clients),
+        None => Ok(usual.min(sessions)),
+    }
 }
 
 /// The cache that there is, and what holds a ninth of the data, unless one tells nothing that the
@@ -259,27 +380,28 @@ fn read(settings: &OwnSettings) -> Result<Vec<Script>, OwnPlanError> {
         .iter()
         .map(|file| u64::from(file.weight))
         .sum();
-    if !(1..=u64::from(octavo_workload::Mix::SUM_MAX)).contains(&sum) {
+    if !(1..=u64::from(Mix::SUM_MAX)).contains(&sum) {
         return Err(OwnPlanError::Weights);
     }
     let mut scripts: Vec<Script> = Vec::new();
     for file in &settings.scripts {
         let source = text::read(&file.path, SCRIPT_MAX)
             .map_err(|error| OwnPlanError::File(with_causes(&error)))?;
-        let script = Script::parse(&name(&file.path, &scripts), &source, &settings.definitions);
+        let names: Vec<&str> = scripts.iter().map(Script::name).collect();
+        let script = Script::parse(&name(&file.path, &names), &source, &settings.definitions);
         scripts.push(script.map_err(|error| OwnPlanError::Script(Box::new(error)))?);
     }
     Ok(scripts)
 }
 
-/// What a script is called: its file's name, with a number where another one has it too.
-fn name(path: &Path, before: &[Script]) -> String {
+/// What a file is called: its name, with a number where another one has it too.
+fn name(path: &Path, before: &[impl AsRef<str>]) -> String {
     let name = path
         .file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned();
-    let is_taken = |name: &str| before.iter().any(|script| script.name() == name);
+    let is_taken = |name: &str| before.iter().any(|other| other.as_ref() == name);
     let mut numbered = name.clone();
     let mut number = 2;
     while is_taken(&numbered) {

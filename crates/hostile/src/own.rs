@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, fs, time::Duration};
 
-use octavo_database::{DatabaseSpec, SQLITE};
+use octavo_database::{DatabaseSpec, SQLITE, Statements};
 use octavo_script::{Control, Definitions, Described, Host, Parameter, Random, Script, Value};
 use rusqlite::Connection;
 
@@ -136,7 +136,7 @@ fn read_file(bytes: &[u8]) -> bool {
     if let Some(text) = script {
         let script = Script::parse("guess", &text, &Definitions::default());
         let script = script.expect("what is guessed can be read");
-        if let Err(error) = copies.prepare(path.as_os_str(), &[script]) {
+        if let Err(error) = copies.prepare(path.as_os_str(), Statements::Scripts(&[script])) {
             refuse(&error);
         }
     }

@@ -95,7 +95,7 @@ pub(crate) fn origin(findings: &Findings) -> String {
     let databases = plan.databases.iter();
     let databases =
         distinct(databases.map(|of| naming::with_version(&naming::database(of), &of.version)));
-    let title = plan.workload_title();
+    let title = plan.workload_title() + &sentence::part_of_recording(findings);
     let workload = match sentence::data(findings) {
         Some(size) => format!("{title}, {size} of data"),
         None => title,

@@ -853,7 +853,7 @@ fn audit() -> Audit {
             counts: vec![260, 240, 251, 249],
             wanted: vec![0.25; 4],
         }],
-        statements: Vec::new(),
+        ..Audit::default()
     }
 }
 

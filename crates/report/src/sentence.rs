@@ -26,7 +26,7 @@ use octavo_experiment::{
 use octavo_units::{ByteCount, PageSize};
 
 pub(crate) use answer::{Answer, answers, confidence, memory, to_settle};
-pub(crate) use caveat::{caveats, deviation, disturbed};
+pub(crate) use caveat::{caveats, deviation, disturbed, part_of_recording};
 pub(crate) use commands::commands;
 pub(crate) use conditions::{conditions, storage_path};
 pub(crate) use elsewhere::{elsewhere, elsewhere_heading};
@@ -320,6 +320,9 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
         ),
         _ if plan.own.as_ref().is_some_and(|own| own.is_guess) => {
             "Your program's own statements were not measured.".into()
+        }
+        _ if plan.own.as_ref().is_some_and(|own| own.recording.is_some()) => {
+            "Statements that are not in the recording were not measured.".into()
         }
         _ if plan.own.is_some() => {
             "Statements that are not in the scripts were not measured.".into()

@@ -15,6 +15,9 @@ pub struct Audit {
     /// What statements of the user's own found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<StatementCount>,
+    /// How often a client began its part of a recording, at most; 0 where there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rounds: u64,
 }
 
 /// What a statement of the user's own found or changed.
@@ -28,6 +31,14 @@ pub struct StatementCount {
     pub rows: u64,
     /// How many runs had none.
     pub empty: u64,
+    /// How many runs failed besides. A statement of a script that fails ends the experiment; one
+    /// that was recorded does not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl StatementCount {
@@ -42,6 +53,7 @@ impl StatementCount {
 impl Audit {
     /// Adds what another client counted: lines of one name are summed.
     pub fn merge(&mut self, other: &Self) {
+        self.rounds = self.rounds.max(other.rounds);
         for line in &other.lines {
             match self.lines.iter_mut().find(|own| own.name == line.name) {
                 Some(own) => {
@@ -68,6 +80,7 @@ impl Audit {
                     own.runs += other.runs;
                     own.rows += other.rows;
                     own.empty += other.empty;
+                    own.failed += other.failed;
                 }
                 None => self.statements.push(other.clone()),
             }
@@ -213,7 +226,7 @@ mod tests {
                 wanted: vec![1.0 / counts.len() as f64; counts.len()],
                 counts,
             }],
-            statements: Vec::new(),
+            ..Audit::default()
         }
     }
 

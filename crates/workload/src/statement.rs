@@ -21,6 +21,9 @@ pub struct Statement {
     pub changed_parameters: usize,
     /// Whether it is a user's own, so that neither its text nor values of its rows may be told.
     pub is_private: bool,
+    /// Whether it is planned by the values of each run, as a recorded statement was that its
+    /// program sent with the values in its text.
+    pub is_planned_by_values: bool,
     /// The tables that it touches, each once. The first one is that of which rows are
     /// changed, if any are.
     pub tables: &'static [TableAccess],
@@ -46,6 +49,7 @@ impl Statement {
             result,
             changed_parameters,
             is_private: false,
+            is_planned_by_values: false,
             tables,
         }
     }

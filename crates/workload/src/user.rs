@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use octavo_recording::{Form, Recording};
 use octavo_script::Program;
 use octavo_units::{ByteCount, PageSize};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,37 @@ pub struct OwnScript {
     pub fingerprint: u64,
 }
 
+/// Recorded statements that run: what may be told of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnRecording {
+    /// The names of its files, without their directories.
+    pub files: Vec<String>,
+    /// How many sessions it has.
+    pub sessions: u32,
+    /// How many transactions run.
+    pub transactions: u64,
+    /// How many statements these have.
+    pub statements: u64,
+    /// How many were recorded.
+    pub recorded: u64,
+    /// The share of the time of all statements that those took that run, 0 to 1; `None` where
+    /// no times were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
+    /// Statements that do not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<LeftOut>,
+}
+
+/// Recorded statements that do not run, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// As behind their number: "SET", "of other databases".
+    pub reason: String,
+    /// How many.
+    pub statements: u64,
+}
+
 /// The user's own workload, as plans and stores keep it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Own {
@@ -50,6 +82,10 @@ pub struct Own {
     /// MEMORY are empty".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike: Vec<String>,
+    /// The recording whose statements run instead of scripts'. [`Self::scripts`] are its kinds of
+    /// transactions then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<OwnRecording>,
     /// Whether the script was guessed from the schema.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_guess: bool,
@@ -67,13 +103,53 @@ impl PartialEq for Own {
     }
 }
 
-/// Scripts as one database runs them.
+/// Statements as one database runs them.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    pub(crate) programs: Arc<[OwnProgram]>,
+    pub(crate) runs: Runs,
     pub(crate) statements: &'static [Statement],
     pub(crate) kinds: &'static [TransactionKind],
+    /// Whether the first statement checks the data.
+    pub(crate) has_check: bool,
     needs_one_client: bool,
+}
+
+/// What runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Runs {
+    /// Scripts, drawn by their weights.
+    Scripts(Arc<[OwnProgram]>),
+    /// Recorded transactions, in their order.
+    Recorded(Arc<Replayed>),
+}
+
+/// A recording whose forms are statements.
+#[derive(Debug)]
+pub(crate) struct Replayed {
+    pub(crate) recording: Recording,
+    pub(crate) first_statement: usize,
+    /// By form.
+    pub(crate) calls: Vec<OwnCall>,
+    /// Whether a transaction of such statements alone is better begun as one that only reads, by
+    /// form.
+    pub(crate) reads: Vec<bool>,
+    /// By transaction.
+    pub(crate) kinds: Vec<RecordedKind>,
+}
+
+/// The kinds of recorded transactions. Their position is that of their name in
+/// [`RecordedKind::NAMES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedKind {
+    /// All statements begin with SELECT, VALUES or TABLE.
+    Reads,
+    /// Others.
+    Writes,
+}
+
+impl RecordedKind {
+    /// What they are called.
+    pub const NAMES: [&str; 2] = ["recorded reads", "recorded writes"];
 }
 
 /// A script's program, and where its statements begin among those of all scripts.
@@ -98,23 +174,29 @@ pub(crate) struct OwnCall {
 }
 
 impl OwnCall {
-    fn new(script: &str, own: &OwnStatement) -> Self {
-        const AFTER_ROWS: [&str; 8] = [
-            "SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE",
+    /// Of a statement that stands in this `file`.
+    fn new(file: &str, own: &OwnStatement) -> Self {
+        const AFTER_ROWS: [&str; 9] = [
+            "SELECT", "TABLE", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE",
         ];
-        let is_word = |character: char| character.is_ascii_alphabetic();
-        let begin = own.sql.trim_start_matches(|character| !is_word(character));
-        let end = begin.find(|character| !is_word(character));
-        let verb = begin[..end.unwrap_or(begin.len())].to_ascii_uppercase();
+        let verb = verb(&own.sql);
         Self {
             writes: own.writes,
             answers: own.answers,
             columns: own.columns,
             counted: AFTER_ROWS
                 .contains(&verb.as_str())
-                .then(|| format!("{script}, line {}", own.line)),
+                .then(|| format!("{file}, line {}", own.line)),
         }
     }
+}
+
+/// The word that a statement begins with, in upper case.
+fn verb(sql: &str) -> String {
+    let is_word = |character: char| character.is_ascii_alphabetic();
+    let begin = sql.trim_start_matches(|character| !is_word(character));
+    let end = begin.find(|character| !is_word(character));
+    begin[..end.unwrap_or(begin.len())].to_ascii_uppercase()
 }
 
 /// A script with the SQL of its statements in the words of one database.
@@ -156,12 +238,9 @@ impl Prepared {
     /// A process has one workload of its own, and what workloads declare lives as long as the
     /// process: statements and names are never freed.
     pub fn new(scripts: Vec<OwnStatements>, check: Option<&'static str>) -> Self {
-        let mut statements: Vec<Statement> = Vec::new();
+        let mut statements = with_check(check);
         let mut kinds = Vec::new();
         let mut programs = Vec::new();
-        if let Some(check) = check {
-            statements.push(Statement::of_user(check, 0, 1));
-        }
         let mut needs_one_client = false;
         for script in scripts {
             needs_one_client |= script.statements.iter().any(|own| own.needs_one_client);
@@ -173,18 +252,92 @@ impl Prepared {
                 first_statement: statements.len(),
                 statements: calls,
             });
-            statements.extend(
-                script.statements.into_iter().map(|own| {
-                    Statement::of_user(String::leak(own.sql), own.parameters, own.columns)
-                }),
-            );
+            statements.extend(script.statements.into_iter().map(Statement::of_user));
         }
         Self {
-            programs: programs.into(),
+            runs: Runs::Scripts(programs.into()),
             statements: Vec::leak(statements),
             kinds: Vec::leak(kinds),
+            has_check: check.is_some(),
             needs_one_client,
         }
+    }
+
+    /// Of a recording, with a statement for each of its forms, and whether a transaction of such
+    /// statements alone is better begun as one that only reads. `files` are the names of its files.
+    ///
+    /// # Panics
+    /// When there are not as many statements as forms.
+    pub fn recorded(
+        recording: Recording,
+        files: &[String],
+        forms: Vec<(OwnStatement, bool)>,
+        check: Option<&'static str>,
+    ) -> Self {
+        assert_eq!(recording.forms.len(), forms.len(), "one statement a form");
+        let (forms, reads): (Vec<OwnStatement>, Vec<bool>) = forms.into_iter().unzip();
+        let mut statements = with_check(check);
+        let first_statement = statements.len();
+        let own = recording.forms.iter().zip(&forms);
+        let call = |(form, own): (&Form, &OwnStatement)| {
+            OwnCall::new(files.get(form.file).map_or("", String::as_str), own)
+        };
+        let calls = own.map(call).collect();
+        let are_queries: Vec<bool> = forms
+            .iter()
+            .map(|own| matches!(verb(&own.sql).as_str(), "SELECT" | "VALUES" | "TABLE"))
+            .collect();
+        let kinds = recording.transactions.iter().map(|transaction| {
+            let mut steps = recording.steps(transaction).iter();
+            match steps.all(|step| are_queries[step.form as usize]) {
+                true => RecordedKind::Reads,
+                false => RecordedKind::Writes,
+            }
+        });
+        let kinds = kinds.collect();
+        let needs_one_client = forms.iter().any(|own| own.needs_one_client);
+        let forms = recording.forms.iter().zip(forms);
+        statements.extend(forms.map(|(form, own)| Statement {
+            is_planned_by_values: !form.is_bound,
+            ..Statement::of_user(own)
+        }));
+        Self {
+            runs: Runs::Recorded(Arc::new(Replayed {
+                recording,
+                first_statement,
+                calls,
+                reads,
+                kinds,
+            })),
+            statements: Vec::leak(statements),
+            kinds: &const {
+                [
+                    TransactionKind::plain(RecordedKind::NAMES[0]),
+                    TransactionKind::plain(RecordedKind::NAMES[1]),
+                ]
+            },
+            has_check: check.is_some(),
+            needs_one_client,
+        }
+    }
+
+    /// What was recorded, if that is what runs.
+    pub fn recording(&self) -> Option<&Recording> {
+        match &self.runs {
+            Runs::Recorded(replayed) => Some(&replayed.recording),
+            Runs::Scripts(_) => None,
+        }
+    }
+
+    /// How many transactions of each kind a recording has; zeros for scripts.
+    pub fn recorded_kinds(&self) -> [u64; RecordedKind::NAMES.len()] {
+        let mut counts = [0; RecordedKind::NAMES.len()];
+        if let Runs::Recorded(replayed) = &self.runs {
+            for kind in &replayed.kinds {
+                counts[*kind as usize] += 1;
+            }
+        }
+        counts
     }
 
     /// Whether several clients would disturb each other's answers.
@@ -193,15 +346,29 @@ impl Prepared {
     }
 }
 
+/// The statement that checks the data, if there is one.
+fn with_check(check: Option<&'static str>) -> Vec<Statement> {
+    let check = check.map(|sql| OwnStatement {
+        sql: sql.to_owned(),
+        line: 1,
+        parameters: 0,
+        columns: 1,
+        writes: false,
+        answers: true,
+        needs_one_client: false,
+    });
+    check.into_iter().map(Statement::of_user).collect()
+}
+
 impl Statement {
     /// A user's statement: what it touches is not known.
-    fn of_user(sql: &'static str, parameters: usize, columns: usize) -> Self {
+    fn of_user(own: OwnStatement) -> Self {
         Self {
             is_private: true,
             ..Self::new(
-                sql,
-                Vec::leak(vec![ColumnKind::Any; parameters]),
-                Vec::leak(vec![ColumnKind::Any; columns]),
+                String::leak(own.sql),
+                Vec::leak(vec![ColumnKind::Any; own.parameters]),
+                Vec::leak(vec![ColumnKind::Any; own.columns]),
                 &[],
             )
         }

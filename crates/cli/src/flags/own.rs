@@ -1,6 +1,6 @@
 //! Flags that name the user's own database and statements.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -21,23 +21,37 @@ pub(crate) struct OwnFlags {
         conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]
     copy_of: Option<OsString>,
 
-    /// Your own statements, in pgbench's language [default: a guess]
+    /// Your own statements [default: a guess]
     ///
-    /// A file, and behind an @ its weight if there are several. The guess is from the schema
+    /// A file in pgbench's language, and behind an @ its weight if there are several. The guess is from the schema
     #[arg(long, value_name = "FILE", requires = "copy_of", value_parser = script_file)]
     script: Vec<ScriptFile>,
+
+    /// Recorded statements, from a log or trace
+    ///
+    /// They are sent again as fast as they are answered: each session in its order, its transactions
+    /// whole. A csvlog or jsonlog of PostgreSQL's, a general or slow query log of MariaDB's or MySQL's,
+    /// a trace of SQLite's. Several files are read in their order
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "copy_of",
+        conflicts_with = "script"
+    )]
+    recording: Vec<PathBuf>,
 
     /// Print the script that is guessed from the schema, and measure nothing
     #[arg(
         long,
         requires = "copy_of",
-        conflicts_with = "script",
+        conflicts_with_all = ["script", "recording"],
         hide_short_help = true
     )]
     pub(crate) show_script: bool,
 
     /// A variable of the scripts
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", requires = "copy_of",
+        conflicts_with = "recording",
         value_parser = definition, hide_short_help = true)]
     define: Vec<(String, String)>,
 }
@@ -72,6 +86,7 @@ impl OwnFlags {
         Some(OwnSettings {
             source: self.copy_of.clone()?,
             scripts: self.script.clone(),
+            recordings: self.recording.clone(),
             definitions,
             clients,
         })

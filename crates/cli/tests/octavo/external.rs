@@ -142,7 +142,12 @@ impl UsersServer {
             "CREATE USER IF NOT EXISTS anna@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n\
              CREATE USER IF NOT EXISTS anna@localhost IDENTIFIED BY '{PASSWORD}';\n\
              GRANT ALL ON octavo.* TO anna@'127.0.0.1';\n\
-             GRANT ALL ON octavo.* TO anna@localhost;\n"
+             GRANT ALL ON octavo.* TO anna@localhost;\n\
+             SET GLOBAL general_log_file = 'general.log';\n\
+             SET GLOBAL general_log = ON;\n\
+             SET GLOBAL slow_query_log_file = 'slow.log';\n\
+             SET GLOBAL long_query_time = 0;\n\
+             SET GLOBAL slow_query_log = ON;\n"
         );
         fs::write(&start, sql).unwrap();
         let port = free_port();
@@ -165,6 +170,12 @@ impl UsersServer {
             directory,
         }
         .ready()
+    }
+
+    /// What a file of the server's data directory has, such as a log.
+    pub(crate) fn file(&self, name: &str) -> String {
+        let path = self.directory.path().join("data").join(name);
+        String::from_utf8(fs::read(path).unwrap()).unwrap()
     }
 
     /// Once it lets us in.

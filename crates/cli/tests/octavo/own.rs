@@ -564,3 +564,123 @@ fn a_statement_that_fails_later_is_told_with_its_script() {
         let _none = fs::remove_dir_all(home.path("work"));
     }
 }
+
+#[test]
+fn traced_statements_run_on_a_copy() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "wal"));
+    // Two connections, one with times, as the shell writes them.
+    let mut traces = [String::new(), String::new()];
+    for (connection, trace) in traces.iter_mut().enumerate() {
+        let time = ["", " -- 20000 ns"][connection];
+        trace.push_str("PRAGMA journal_mode=wal;\n");
+        for transaction in 1..=30 {
+            let id = transaction * 100 + connection;
+            *trace += &format!(
+                "BEGIN;\nSELECT name FROM customer WHERE id={id};{time}\n\
+                 UPDATE customer SET visits = visits + 1, seen = {id}.5 WHERE id = {id};{time}\n\
+                 INSERT INTO note VALUES({id}, 'mettwurst\n''{id}''');{time}\nCOMMIT;\n\
+                 SELECT count(*) FROM note WHERE text = x'{id:04}';{time}\n"
+            );
+        }
+        // One that fails on the copy: its row is there.
+        *trace += "INSERT INTO customer(id, name) VALUES(1, 'x');\nSELECT nosuch FROM customer;\n";
+        fs::write(home.path(&format!("{connection}.trace")), &*trace).unwrap();
+    }
+    let before = home.files();
+    let output = home
+        .advise(&[
+            "--copy-of=app/my.db",
+            "--recording=0.trace",
+            "--recording=1.trace",
+            "--clients=2",
+            "--page-sizes=4K",
+            "--memory=4MiB",
+            "--passes=8",
+            "--transactions=20",
+            "--warm-up=40",
+            "--no-calibrate",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(home.files(), before);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let recording = &found["plan"]["own"]["recording"];
+    assert_eq!(
+        recording["files"],
+        serde_json::json!(["0.trace", "1.trace"])
+    );
+    assert_eq!(recording["sessions"], 2);
+    assert_eq!(recording["transactions"], 2 * (30 * 2 + 1));
+    assert_eq!(recording["statements"], 2 * (30 * 4 + 1));
+    assert_eq!(recording["recorded"], 2 * (30 * 4 + 3));
+    assert_eq!(
+        recording["left"],
+        serde_json::json!([
+            {"reason": "PRAGMA", "statements": 2},
+            {"reason": "that the copy refuses", "statements": 2},
+        ])
+    );
+    assert_eq!(found["plan"]["clients"], serde_json::json!([2]));
+    let caveats = found["caveats"].as_array().unwrap();
+    let caveat = |name: &str| caveats.iter().find(|caveat| caveat["caveat"] == name);
+    let failed = caveat("recorded_failed").unwrap();
+    assert_eq!(failed["most"], "0.trace, line 212", "{failed}");
+    // At least 40 + 8 * 20 transactions of both clients, of 61 that each has.
+    let again = caveat("recorded_again").unwrap();
+    assert!(again["rounds"].as_u64() >= Some(2), "{again}");
+    for entry in fs::read_dir(home.path("work")).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        assert!(!contains(&bytes, PRIVATE) && !contains(&bytes, "UPDATE customer"));
+    }
+    // Read again without the recording.
+    fs::remove_file(home.path("0.trace")).unwrap();
+    let report = octavo().arg("report").arg(home.path("work")).output();
+    let text = String::from_utf8(report.unwrap().stdout).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = "2 recordings on a copy of my.db, 98.4% of its statements, 1.1 MiB of data";
+    assert!(text.contains(title), "{text}");
+    assert!(
+        text.contains("ran again. Left out: 2 PRAGMA and 2 that the copy"),
+        "{text}"
+    );
+}
+
+#[test]
+fn recordings_that_cannot_run_are_told() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    for (text, words) in [
+        ("", &["no.trace has no statement"][..]),
+        (
+            "SELECT nosuch FROM customer;",
+            &["no statement of no.trace", "line 1: SQLite: no such column"],
+        ),
+        (
+            "\n\nSELECT a FROM t WHERE b = ?;",
+            &[
+                "no statement of no.trace",
+                "1 whose values were not recorded",
+            ],
+        ),
+        (
+            "BEGIN; SELECT 1",
+            &["there are 1 of transactions that the recording has in part"],
+        ),
+        ("\u{1f600}\0'", &["no statement"]),
+    ] {
+        fs::write(home.path("no.trace"), text).unwrap();
+        refused(
+            &home,
+            &["--copy-of=app/my.db", "--recording=no.trace", "--budget=9s"],
+            words,
+        );
+    }
+    refused(
+        &home,
+        &["--copy-of=app/my.db", "--recording=none.trace"],
+        &["none.trace", "No such file"],
+    );
+}

@@ -345,3 +345,119 @@ fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
     let both = ["--database=postgres"];
     refused(home, &other, "SELECT 1", &both, &["--database postgres"]);
 }
+
+/// A small advise on a database, with a recording, which has to work.
+#[track_caller]
+fn replay(home: &Path, url: &str, recording: &str, arguments: &[&str]) -> serde_json::Value {
+    let output = octavo()
+        .current_dir(home)
+        .args(["advise", "work", "--json", "--recording", recording])
+        .args(["--copy-of", url, "--passes=8", "--transactions=10"])
+        .args(["--warm-up=20", "--no-calibrate"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let found = findings(home, &output);
+    fs::remove_dir_all(home.join("work")).unwrap();
+    found
+}
+
+/// The reasons why recorded statements do not run, with how many.
+fn left_out(found: &serde_json::Value) -> Vec<(String, u64)> {
+    let left = found["plan"]["own"]["recording"]["left"].as_array();
+    let of = |left: &serde_json::Value| {
+        let reason = left["reason"].as_str().unwrap().to_owned();
+        (reason, left["statements"].as_u64().unwrap())
+    };
+    left.into_iter().flatten().map(of).collect()
+}
+
+#[test]
+fn statements_that_mariadb_logged_run_on_a_copy() {
+    let server = UsersServer::mariadb();
+    server.rows(&format!(
+        "CREATE DATABASE octavo; USE octavo; \
+         CREATE TABLE customer(id INT PRIMARY KEY, name VARCHAR(60), paid DECIMAL(10, 2)); \
+         CREATE TABLE note(id INT PRIMARY KEY AUTO_INCREMENT, body TEXT); \
+         INSERT INTO customer SELECT seq, CONCAT('{PRIVATE} ', seq), seq / 7 FROM seq_1_to_5000;"
+    ));
+    let before = ["general.log", "slow.log"].map(|name| server.file(name).len());
+    // Two sessions with 40 transactions of two statements each, and others.
+    for session in 0..2 {
+        let mut sql = String::from("USE octavo; SET @a = 1; SET NAMES utf8mb4; ");
+        for transaction in 1..=40 {
+            let id = transaction * 50 + session;
+            sql += &format!(
+                "BEGIN; SELECT name FROM customer WHERE id = {id}; \
+                 UPDATE customer SET paid = paid + {transaction}.25, name = '{PRIVATE}\\'s\n{id}' \
+                 WHERE id = {id} AND paid < 1e9; COMMIT; "
+            );
+        }
+        sql += "INSERT INTO note(body) VALUES ('one'), ('two'); SELECT max(id) FROM note; \
+                SET autocommit = 0; SELECT 1; DELETE FROM note WHERE id > 1; ROLLBACK";
+        server.rows(&sql);
+    }
+    server.rows("CREATE TABLE octavo.later(id INT); SELECT * FROM octavo.later");
+    server.rows("DROP TABLE octavo.later");
+    let url = server.url.replacen("mysql://", "mariadb://", 1) + "/octavo";
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    let logs = ["general.log", "slow.log"];
+    for (name, before) in logs.into_iter().zip(before) {
+        fs::write(home.join(name), &server.file(name)[before..]).unwrap();
+    }
+    for name in logs {
+        let found = replay(home, &url, name, &["--page-sizes=16K", "--memory=8MiB"]);
+        let recording = &found["plan"]["own"]["recording"];
+        // Two of it have a database in the statement, and the client asks which one it has.
+        assert_eq!(recording["files"], serde_json::json!([name]));
+        let statements = recording["statements"].as_u64().unwrap();
+        let asked = statements - 2 * (40 * 2 + 4);
+        assert!((2..=4).contains(&asked), "{recording}");
+        assert_eq!(
+            recording["time"].is_number(),
+            name == "slow.log",
+            "{recording}"
+        );
+        let left = left_out(&found);
+        let of = |reason: &str| {
+            left.iter()
+                .find(|(of, _)| of == reason)
+                .map(|(_, count)| *count)
+        };
+        assert_eq!(of("SET"), Some(6), "{left:?}");
+        assert_eq!(of("CREATE"), Some(1), "{left:?}");
+        assert_eq!(of("DROP"), Some(1), "{left:?}");
+        // A table that is gone.
+        assert_eq!(of("that the copy refuses"), Some(1), "{left:?}");
+        let counted: u64 = left.iter().map(|(_, count)| count).sum();
+        assert_eq!(recording["recorded"], statements + counted);
+        let caveats = found["caveats"].as_array().unwrap();
+        let has = |name: &str| caveats.iter().any(|caveat| caveat["caveat"] == name);
+        assert!(
+            has("recorded_in_part") && !has("found_nothing"),
+            "{caveats:?}"
+        );
+        assert!(!has("recorded_failed") && !has("guessed"), "{caveats:?}");
+    }
+    // There are no more sessions than that to be kept in their order.
+    let output = octavo()
+        .current_dir(home)
+        .args(["advise", "work", "--recording=slow.log", "--clients=9"])
+        .args(["--copy-of", &url])
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--clients 9 is more than"), "{said}");
+    fs::write(home.join("no.log"), "2026 this is no log\n").unwrap();
+    let output = octavo()
+        .current_dir(home)
+        .args(["advise", "work", "--recording=no.log", "--copy-of", &url])
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no.log has no statement: log with"), "{said}");
+    assert!(!home.join("work").exists());
+}

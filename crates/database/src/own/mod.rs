@@ -1,14 +1,16 @@
 //! The user's own database: looked at and copied, never changed.
 
 pub(crate) mod guess;
+pub(crate) mod recorded;
 
 use std::{
     ffi::OsStr,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use octavo_recording::{End, Left, Recording};
 use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_units::ByteCount;
 use octavo_workload::user::{CopyOf, OwnStatement, OwnStatements, Prepared};
@@ -31,13 +33,22 @@ pub trait CopyOwn {
     /// As [`Self::examine`].
     fn propose(&self, source: &OsStr) -> Result<Option<String>>;
 
-    /// Puts the statements of scripts into this database's words, and tries each on the source
-    /// without running it.
+    /// Reads files in which this database, or a program that uses it, recorded statements: those
+    /// sent to what is copied.
     ///
     /// # Errors
-    /// As [`Self::examine`]; [`OwnError::Script`] for a statement that the database refuses, or
-    /// that would change what is measured.
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError>;
+    /// [`DatabaseError::File`] when one cannot be read, [`DatabaseError::Recording`] for one that
+    /// is no recording of this kind.
+    fn read_recording(&self, copy: &CopyOf, files: &[PathBuf]) -> Result<Recording>;
+
+    /// Puts statements into this database's words, and tries each on the source without running
+    /// it.
+    ///
+    /// # Errors
+    /// As [`Self::examine`]; [`OwnError::Script`] for a statement of a script that the database
+    /// refuses, or that would change what is measured; [`OwnError::NothingRecorded`] where it
+    /// refuses all that was recorded.
+    fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError>;
 
     /// Makes a directory that only those may look into who have to, whatever the umask.
     ///
@@ -59,12 +70,69 @@ pub(crate) fn make_private(directory: &Path, account: Option<&Account>) -> Resul
     })
 }
 
+/// The user's statements.
+#[derive(Debug)]
+pub enum Statements<'s> {
+    /// Of scripts.
+    Scripts(&'s [Script]),
+    /// Of a recording, with the names of its files.
+    Recorded(Recording, &'s [String]),
+}
+
+/// A statement to be put into a database's words.
+pub(crate) struct Shown<'s> {
+    pub(crate) parts: &'s [Part],
+    pub(crate) parameters: usize,
+    pub(crate) line: usize,
+    /// Whether it may run outside of a transaction.
+    pub(crate) is_alone: bool,
+    /// Whether the names of its columns are wanted.
+    pub(crate) wants_columns: bool,
+}
+
+/// Why a database does not take a statement.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The statement is wrong.
+    Statement {
+        message: String,
+        /// What the database stopped at, if it says so.
+        at: Option<String>,
+    },
+    /// The database cannot be asked.
+    Database(DatabaseError),
+}
+
+impl Refused {
+    /// The whole statement is wrong.
+    pub(crate) fn whole(message: impl Into<String>) -> Self {
+        Self::Statement {
+            message: message.into(),
+            at: None,
+        }
+    }
+}
+
 /// Puts a statement into a database's words.
 pub(crate) type Describe<'d> =
-    dyn FnMut(&Script, &StatementText) -> Result<(OwnStatement, Described), OwnError> + 'd;
+    dyn FnMut(&Shown<'_>) -> Result<(OwnStatement, Described), Refused> + 'd;
 
-/// Statements of scripts as `describe` puts them into a database's words.
-pub(crate) fn prepare_each(
+/// Statements as `describe` puts them into a database's words, with what that `check`s its data
+/// by.
+pub(crate) fn prepare(
+    statements: Statements<'_>,
+    check: Option<&'static str>,
+    describe: &mut Describe<'_>,
+) -> Result<Prepared, OwnError> {
+    match statements {
+        Statements::Scripts(scripts) => prepare_scripts(scripts, check, describe),
+        Statements::Recorded(recording, files) => {
+            prepare_recorded(recording, files, check, describe)
+        }
+    }
+}
+
+fn prepare_scripts(
     scripts: &[Script],
     check: Option<&'static str>,
     describe: &mut Describe<'_>,
@@ -74,7 +142,20 @@ pub(crate) fn prepare_each(
         let mut statements = Vec::new();
         let mut described = Vec::new();
         for statement in script.statements() {
-            let (own, of) = describe(script, statement)?;
+            let shown = Shown {
+                parts: &statement.parts,
+                parameters: statement.parameters,
+                line: statement.line,
+                is_alone: statement.is_alone,
+                wants_columns: statement.wants_columns,
+            };
+            let (own, of) = describe(&shown).map_err(|refused| match refused {
+                Refused::Statement { message, at } => {
+                    let place = place(script, statement, at.as_deref());
+                    OwnError::Script(Box::new(script.error(place, message)))
+                }
+                Refused::Database(error) => error.into(),
+            })?;
             statements.push(own);
             described.push(of);
         }
@@ -85,6 +166,60 @@ pub(crate) fn prepare_each(
         });
     }
     Ok(Prepared::new(prepared, check))
+}
+
+fn prepare_recorded(
+    mut recording: Recording,
+    files: &[String],
+    check: Option<&'static str>,
+    describe: &mut Describe<'_>,
+) -> Result<Prepared, OwnError> {
+    let mut are_alone = vec![false; recording.forms.len()];
+    for transaction in &recording.transactions {
+        for step in recording.steps(transaction) {
+            are_alone[step.form as usize] |= transaction.end == End::Alone;
+        }
+    }
+    let mut taken = Vec::new();
+    let mut wanted = Vec::new();
+    let mut first_refusal = None;
+    for (form, is_alone) in recording.forms.iter().zip(are_alone) {
+        let line = usize::try_from(form.line).unwrap_or(usize::MAX);
+        let shown = Shown {
+            parts: &form.parts,
+            parameters: form.parameters,
+            line,
+            is_alone,
+            wants_columns: false,
+        };
+        match describe(&shown) {
+            Ok((own, described)) => taken.push((own, described.reads)),
+            Err(Refused::Statement { message, .. }) => {
+                let file = files.get(form.file).map_or("", String::as_str);
+                first_refusal.get_or_insert_with(|| format!("{file}, line {line}: {message}"));
+            }
+            Err(Refused::Database(error)) => return Err(error.into()),
+        }
+        wanted.push(taken.len() > wanted.iter().filter(|taken| **taken).count());
+    }
+    recording.retain(&wanted, &Left::Refused);
+    if recording.transactions.is_empty() {
+        return Err(OwnError::NothingRecorded {
+            files: files.join(", "),
+            reason: first_refusal.unwrap_or_else(|| why_nothing(&recording)),
+        });
+    }
+    Ok(Prepared::recorded(recording, files, taken, check))
+}
+
+/// Why a recording has no statement to run.
+fn why_nothing(recording: &Recording) -> String {
+    let left = recording.left.iter();
+    let left: Vec<String> = left.map(|(why, count)| format!("{count} {why}")).collect();
+    match left.is_empty() {
+        true => "there is none".into(),
+        false => format!("there are {}", left.join(", ")),
+    }
 }
 
 /// What is wrong with a statement whose marks are not all of variables.
@@ -100,22 +235,22 @@ pub(crate) const NO_ROWS: &str = "this statement has no rows for \\gset or \\ase
 /// # Errors
 /// [`NO_ROWS`].
 pub(crate) fn on_server(
-    statement: &StatementText,
+    shown: &Shown<'_>,
     sql: String,
     columns: Vec<String>,
-) -> Result<(OwnStatement, Described), &'static str> {
+) -> Result<(OwnStatement, Described), Refused> {
     let answers = !columns.is_empty();
-    if statement.wants_columns && !answers {
-        return Err(NO_ROWS);
+    if shown.wants_columns && !answers {
+        return Err(Refused::whole(NO_ROWS));
     }
-    let columns = match statement.wants_columns {
+    let columns = match shown.wants_columns {
         true => columns,
         false => Vec::new(),
     };
     let own = OwnStatement {
         sql,
-        line: statement.line,
-        parameters: statement.parameters,
+        line: shown.line,
+        parameters: shown.parameters,
         columns: columns.len(),
         writes: false,
         answers,
@@ -137,7 +272,7 @@ pub(crate) fn numbered(parts: &[Part], mark: char) -> String {
 
 /// Where in a script the database stopped: the first place behind the statement's beginning that
 /// has this text, or the beginning.
-pub(crate) fn place(script: &Script, statement: &StatementText, stopped_at: Option<&str>) -> usize {
+fn place(script: &Script, statement: &StatementText, stopped_at: Option<&str>) -> usize {
     let behind = &script.source()[statement.offset..];
     let found = stopped_at
         .filter(|word| !word.is_empty())
@@ -195,6 +330,14 @@ pub enum OwnError {
     /// A script.
     #[error(transparent)]
     Script(#[from] Box<SyntaxError>),
+    /// No statement of a recording can run.
+    #[error("no statement of {files} can run on a copy: {reason}")]
+    NothingRecorded {
+        /// Its files.
+        files: String,
+        /// Why.
+        reason: String,
+    },
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),

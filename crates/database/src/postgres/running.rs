@@ -95,8 +95,15 @@ impl RunningPostgres {
         let bypasses = DirectIo::of_path(&server.path().join("PG_VERSION")).is_possible();
         let pid = server.process().pid();
         let checkpointer = Checkpointer::find(pid, major, &mut monitor);
-        let (options, isolation) = session_options(settings.isolation);
+        let (mut options, isolation) = session_options(settings.isolation);
         let mut conditions = about.conditions();
+        let mut statements = workload.statements().iter();
+        if statements.any(|statement| statement.is_planned_by_values) {
+            // Else the sixth run of a statement would have a plan for any values.
+            let setting = ("plan_cache_mode", "force_custom_plan");
+            options.push((setting.0, setting.1.into()));
+            conditions.push((setting.0, setting.1.into()));
+        }
         conditions.push((
             "memory",
             match (&group, &why_none) {

@@ -300,6 +300,7 @@ mod tests {
             result: &[],
             changed_parameters: 0,
             is_private,
+            is_planned_by_values: false,
             tables: &[],
         };
         let sql = "a = ?1 AND b = ?12";
@@ -315,6 +316,7 @@ mod tests {
             result: &[ColumnKind::Integer],
             changed_parameters: 0,
             is_private: false,
+            is_planned_by_values: false,
             tables: &[],
         };
         let description = Description {

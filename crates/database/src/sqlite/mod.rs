@@ -18,20 +18,26 @@ mod statement;
 mod statements;
 mod tally;
 mod temporary;
+mod trace;
 mod vfs;
 
-use std::{ffi::OsStr, fs, path::Path};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
 
-use octavo_script::Script;
+use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
     schema::{ColumnKind, Table},
+    user::CopyOf,
 };
 
 use crate::{
     CopyOwn, Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Own, OwnError,
-    Progress, RestoreMethod, Result, Running, Settings, Tried, estimate, files,
+    Progress, RestoreMethod, Result, Running, Settings, Tried, estimate, files, own::Statements,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -218,8 +224,12 @@ impl CopyOwn for Sqlite {
         Ok(script)
     }
 
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError> {
-        statements::prepare(Path::new(source), scripts).map(Tried::alike)
+    fn read_recording(&self, _copy: &CopyOf, files: &[PathBuf]) -> Result<Recording> {
+        trace::read(files)
+    }
+
+    fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {
+        statements::prepare(Path::new(source), statements).map(Tried::alike)
     }
 }
 

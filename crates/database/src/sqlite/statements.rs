@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use octavo_script::{Described, Script, StatementText, SyntaxError};
+use octavo_script::Described;
 use octavo_workload::user::{OwnStatement, Prepared};
 
 use super::source::{Source, message, refusal};
-use crate::own::{self, NO_ROWS, NO_VARIABLE, OwnError, first_word, numbered, prepare_each};
+use crate::own::{
+    self, NO_ROWS, NO_VARIABLE, OwnError, Refused, Shown, Statements, first_word, numbered,
+};
 
 /// A query whose rows say what is wrong with the data, or "ok"
 /// (<https://www.sqlite.org/pragma.html#pragma_quick_check>).
@@ -41,10 +43,10 @@ const ALLOWED_PRAGMAS: [&str; 17] = [
 /// Functions that answer of the statement before on the same connection.
 const OF_CONNECTION: [&str; 3] = ["last_insert_rowid", "changes", "total_changes"];
 
-pub(super) fn prepare(path: &Path, scripts: &[Script]) -> Result<Prepared, OwnError> {
+pub(super) fn prepare(path: &Path, statements: Statements<'_>) -> Result<Prepared, OwnError> {
     let source = Source::open(path)?;
-    let prepared = prepare_each(scripts, Some(CHECK), &mut |script, statement| {
-        on_source(&source, path, script, statement)
+    let prepared = own::prepare(statements, Some(CHECK), &mut |shown| {
+        on_source(&source, path, shown)
     })?;
     source.close()?;
     Ok(prepared)
@@ -53,13 +55,11 @@ pub(super) fn prepare(path: &Path, scripts: &[Script]) -> Result<Prepared, OwnEr
 fn on_source(
     source: &Source,
     path: &Path,
-    script: &Script,
-    statement: &StatementText,
-) -> Result<(OwnStatement, Described), OwnError> {
-    let sql = numbered(&statement.parts, '?');
-    let refused = |error: SyntaxError| OwnError::Script(Box::new(error));
+    shown: &Shown<'_>,
+) -> Result<(OwnStatement, Described), Refused> {
+    let sql = numbered(shown.parts, '?');
     if let Some(reason) = forbidden(&sql) {
-        return Err(refused(script.error(statement.offset, reason)));
+        return Err(Refused::whole(reason));
     }
     let prepared = match source.connection().prepare(&sql) {
         Ok(prepared) => prepared,
@@ -68,32 +68,32 @@ fn on_source(
                 .sqlite_error_code()
                 .is_some_and(|code| code != rusqlite::ErrorCode::Unknown) =>
         {
-            return Err(refusal(path, &failure).into());
+            return Err(Refused::Database(refusal(path, &failure)));
         }
         Err(failure) => {
-            let offset = place(script, statement, &failure);
-            return Err(refused(
-                script.error(offset, format!("SQLite: {}", message(&failure))),
-            ));
+            return Err(Refused::Statement {
+                message: format!("SQLite: {}", message(&failure)),
+                at: stopped_at(&failure),
+            });
         }
     };
-    if prepared.parameter_count() != statement.parameters {
-        return Err(refused(script.error(statement.offset, NO_VARIABLE)));
+    if prepared.parameter_count() != shown.parameters {
+        return Err(Refused::whole(NO_VARIABLE));
     }
-    let names: Vec<String> = match statement.wants_columns {
+    let names: Vec<String> = match shown.wants_columns {
         true => prepared.column_names().map(str::to_owned).collect(),
         false => Vec::new(),
     };
-    if statement.wants_columns && names.is_empty() {
-        return Err(refused(script.error(statement.offset, NO_ROWS)));
+    if shown.wants_columns && names.is_empty() {
+        return Err(Refused::whole(NO_ROWS));
     }
     let own = OwnStatement {
-        parameters: statement.parameters,
+        parameters: shown.parameters,
         columns: names.len(),
-        line: statement.line,
+        line: shown.line,
         writes: !prepared.readonly(),
         answers: prepared.column_count() > 0,
-        needs_one_client: statement.is_alone && OF_CONNECTION.iter().any(|name| asks(&sql, name)),
+        needs_one_client: shown.is_alone && OF_CONNECTION.iter().any(|name| asks(&sql, name)),
         sql: sql.clone(),
     };
     let described = Described {
@@ -142,18 +142,19 @@ fn words(sql: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where in the script SQLite stopped: what it stopped at, or what it names ("no such table:
-/// t"), if that is found behind the statement's beginning.
-fn place(script: &Script, statement: &StatementText, failure: &rusqlite::Error) -> usize {
-    let said = message(failure);
-    let stopped_at = match failure {
+/// What SQLite stopped at, or what it names ("no such table: t").
+fn stopped_at(failure: &rusqlite::Error) -> Option<String> {
+    match failure {
         rusqlite::Error::SqlInputError { sql, offset, .. } => {
             let offset = usize::try_from(*offset).ok();
-            offset.and_then(|offset| sql.get(offset..)).map(first_word)
+            let behind = offset.and_then(|offset| sql.get(offset..));
+            behind.map(|behind| first_word(behind).to_owned())
         }
-        _ => said.rsplit_once(": ").map(|(_, name)| name),
-    };
-    own::place(script, statement, stopped_at)
+        _ => {
+            let said = message(failure);
+            said.rsplit_once(": ").map(|(_, name)| name.to_owned())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -97,6 +97,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[MONEY, TEXT],
         changed_parameters: 0,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
     Statement {
@@ -105,6 +106,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[],
         changed_parameters: 1,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
     Statement {
@@ -113,6 +115,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[],
         changed_parameters: 1,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
     Statement {
@@ -126,6 +129,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[],
         changed_parameters: 4,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
     Statement {
@@ -134,6 +138,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[],
         changed_parameters: 0,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
     Statement {
@@ -142,6 +147,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[ColumnKind::Integer, MONEY, ColumnKind::Integer],
         changed_parameters: 0,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
     Statement {
@@ -150,6 +156,7 @@ static STATEMENTS: [Statement; 7] = [
         result: &[ColumnKind::Integer, MONEY],
         changed_parameters: 0,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     },
 ];

@@ -9,7 +9,7 @@ use octavo_workload::Audit;
 use super::{
     Findings,
     cell::{ByCell, CellFindings, GroupFindings},
-    own_rows::{found_nothing, found_other},
+    own_rows::{found_nothing, found_other, of_recording},
 };
 use crate::{
     caveats::Caveat,
@@ -94,6 +94,11 @@ pub(super) fn found_caveats(
         .filter(|own| !own.unlike.is_empty());
     caveats.extend(unlike.map(|own| Caveat::CopyUnlike {
         how: own.unlike.clone(),
+    }));
+    let own = findings.plan.own.iter();
+    caveats.extend(own.flat_map(|own| {
+        let recording = own.recording.iter();
+        recording.flat_map(|recording| of_recording(recording, &own.scripts, statements))
     }));
     caveats.extend(found_nothing(statements));
     caveats.extend(found_other(&findings.plan, statements));

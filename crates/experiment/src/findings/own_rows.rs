@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use octavo_workload::Audit;
+use octavo_workload::{
+    Audit,
+    user::{OwnRecording, OwnScript, RecordedKind},
+};
 
 use crate::{caveats::Caveat, plan::Plan};
 
@@ -74,6 +77,42 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
     worst.map(|(_, caveat)| caveat)
 }
 
+/// What of a recording was not sent again, failed, or was sent more than once.
+pub(super) fn of_recording(
+    recording: &OwnRecording,
+    scripts: &[OwnScript],
+    statements: &BTreeMap<usize, Audit>,
+) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if recording.statements < recording.recorded {
+        caveats.push(Caveat::RecordedInPart {
+            statements: recording.statements,
+            recorded: recording.recorded,
+            time: recording.time,
+            left: recording.left.clone(),
+        });
+    }
+    let mut all = Audit::default();
+    for audit in statements.values() {
+        all.merge(audit);
+    }
+    let runs = all.statements.iter().map(|of| of.runs + of.failed);
+    let share = |failed: u64| failed as f64 / runs.clone().sum::<u64>().max(1) as f64;
+    let failed: u64 = all.statements.iter().map(|of| of.failed).sum();
+    let most = all.statements.iter().max_by_key(|of| of.failed);
+    if let Some(most) = most.filter(|_| failed > 0) {
+        caveats.push(Caveat::RecordedFailed {
+            share: share(failed),
+            most: most.name.clone(),
+        });
+    }
+    let writes = scripts.get(RecordedKind::Writes as usize);
+    if all.rounds > 1 && writes.is_some_and(|writes| writes.weight > 0) {
+        caveats.push(Caveat::RecordedAgain { rounds: all.rounds });
+    }
+    caveats
+}
+
 #[cfg(test)]
 mod tests {
     use octavo_workload::{AuditLine, AuditRule, StatementCount};
@@ -95,11 +134,12 @@ mod tests {
             runs,
             rows,
             empty,
+            failed: 0,
         };
         Audit {
             lines: vec![line],
-            distributions: Vec::new(),
             statements: statements.iter().map(count).collect(),
+            ..Audit::default()
         }
     }
 

@@ -8,6 +8,13 @@ impl Plan {
         let Some(own) = &self.own else {
             return self.workload.title().to_owned();
         };
+        if let Some(recording) = &own.recording {
+            let files = match recording.files.as_slice() {
+                [one] => one.clone(),
+                more => format!("{} recordings", more.len()),
+            };
+            return format!("{files} on a copy of {}", own.copy.name);
+        }
         let names: Vec<&str> = own
             .scripts
             .iter()

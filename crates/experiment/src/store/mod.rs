@@ -898,7 +898,10 @@ fn changed_since(stored: &Plan, wanted: &Plan) -> Option<String> {
         one.name == other.name && one.fingerprint != other.fingerprint
     };
     let (script, _) = pairs.find(changed)?;
-    Some(format!("{} (or a -D)", script.name))
+    Some(match &wanted.recording {
+        Some(recording) => recording.files.join(", "),
+        None => format!("{} (or a -D)", script.name),
+    })
 }
 
 /// The first setting in which two plans differ, with both values.
@@ -918,7 +921,9 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
         );
         let own = plan.own.as_ref();
         let copy = own.map(|own| own.copy.name.clone());
-        let scripts = own.map(|own| {
+        let recording = own.and_then(|own| own.recording.as_ref());
+        let recording = recording.map(|recording| recording.files.join(", "));
+        let scripts = own.filter(|_| recording.is_none()).map(|own| {
             let scripts = own.scripts.iter();
             let named = scripts.map(|script| format!("{}@{}", script.name, script.weight));
             named.collect::<Vec<_>>().join(", ")
@@ -933,6 +938,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("distribution", or_default(plan.distribution.as_ref())),
             ("isolation", or_default(plan.isolation.as_ref())),
             ("copy of", copy.unwrap_or_else(|| "nothing".into())),
+            ("recording", recording.unwrap_or_else(|| "none".into())),
             ("scripts", scripts.unwrap_or_else(|| "none".into())),
             ("rows", list(&plan.data)),
             ("storage", list(&plan.storages)),

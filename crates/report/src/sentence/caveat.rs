@@ -10,11 +10,11 @@ use octavo_experiment::{
     record::Source,
 };
 use octavo_units::ByteCount;
-use octavo_workload::Deviation;
+use octavo_workload::{Deviation, user::LeftOut};
 
 use crate::{
     naming,
-    number::{count, counted, factor, list, number, percent, was},
+    number::{count, counted, factor, list, number, percent, percent_fine, was},
 };
 
 /// Cells that a sentence names; of more it says how many.
@@ -127,6 +127,26 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
              needs an ORDER BY.",
             number(*least),
             number(*most)
+        ),
+        Caveat::RecordedInPart {
+            statements,
+            recorded,
+            time,
+            left,
+        } => {
+            let share = recorded_part(*statements, *recorded, *time);
+            format!("{share} ran again. Left out: {}.", left_out(left))
+        }
+        Caveat::RecordedFailed { share, most } => format!(
+            "{} of the recorded statements that ran failed on the copy, and their transactions were \
+             rolled back (most often {most}). The copy has the rows of now, and the recording wants \
+             those of its beginning: --copy-of a backup of that time has them.",
+            percent(*share)
+        ),
+        Caveat::RecordedAgain { rounds } => format!(
+            "The recording was sent up to {rounds} times in a row, and rows that it inserts or deletes \
+             were there or gone from the second time on. A longer one avoids that, or fewer --passes or \
+             --transactions."
         ),
         Caveat::InPart { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
@@ -448,6 +468,62 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
         ),
     };
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
+}
+
+/// Behind a recording's name, where not all of it runs: ", 97% of its statements".
+pub(crate) fn part_of_recording(findings: &Findings) -> String {
+    let own = findings.plan.own.as_ref();
+    let recording = own.and_then(|own| own.recording.as_ref());
+    match recording.filter(|recording| recording.statements < recording.recorded) {
+        Some(recording) => {
+            let share = recorded_share(recording.statements, recording.recorded);
+            format!(", {share} of its statements")
+        }
+        None => String::new(),
+    }
+}
+
+fn recorded_share(statements: u64, recorded: u64) -> String {
+    not_all(statements as f64 / recorded.max(1) as f64)
+}
+
+/// A share that is written as all of it only if it is.
+fn not_all(share: f64) -> String {
+    match (0.9995..1.0).contains(&share) {
+        true => "over 99.9%".into(),
+        false => percent_fine(share).replace(".0%", "%"),
+    }
+}
+
+/// "97% of the recorded statements (16,103 of 16,535), with 71% of their time,".
+pub(super) fn recorded_part(statements: u64, recorded: u64, time: Option<f64>) -> String {
+    let share = recorded_share(statements, recorded);
+    let time = time.map_or_else(String::new, |time| {
+        format!(", with {} of their time,", not_all(time))
+    });
+    format!(
+        "{share} of the recorded statements ({} of {}){time}",
+        count(statements),
+        count(recorded)
+    )
+}
+
+/// Statements by reason, the most frequent ones first: "12 VACUUM, 5 SET and 3 others".
+fn left_out(left: &[LeftOut]) -> String {
+    /// Reasons that are named.
+    const NAMED: usize = 4;
+    let mut left: Vec<&LeftOut> = left.iter().collect();
+    left.sort_by_key(|of| std::cmp::Reverse(of.statements));
+    let (named, others) = left.split_at(left.len().min(NAMED));
+    let mut parts: Vec<String> = named
+        .iter()
+        .map(|of| format!("{} {}", count(of.statements), of.reason))
+        .collect();
+    let others: u64 = others.iter().map(|of| of.statements).sum();
+    if others > 0 {
+        parts.push(format!("{} others", count(others)));
+    }
+    list(&parts, "and")
 }
 
 /// Whether anything is chosen by these figures.

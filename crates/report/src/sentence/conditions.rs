@@ -7,9 +7,12 @@ use octavo_experiment::{
     plan::{Design, Factor, Level, Storage},
     record::Source,
 };
-use octavo_workload::{DataSpec, user::Own};
+use octavo_workload::{
+    DataSpec,
+    user::{Own, OwnRecording},
+};
 
-use super::caveat::page_cache_did;
+use super::caveat::{page_cache_did, recorded_part};
 use crate::{
     naming,
     number::{counted, distinct, join, list, number, percent, seconds},
@@ -33,7 +36,10 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     match &plan.own {
         Some(own) => {
             add("data", copied(own));
-            add("scripts", scripts(own));
+            match &own.recording {
+                Some(recording) => add("recording", recorded(recording)),
+                None => add("scripts", scripts(own)),
+            }
         }
         None => add("scale", scale(findings)),
     }
@@ -159,6 +165,23 @@ fn workload(findings: &Findings) -> String {
 fn copied(own: &Own) -> String {
     let copy = &own.copy;
     format!("a copy of {}, of {}", copy.name, copy.size)
+}
+
+/// What of a recording runs, and how.
+fn recorded(recording: &OwnRecording) -> String {
+    let OwnRecording {
+        files,
+        sessions,
+        transactions,
+        ..
+    } = recording;
+    let part = recorded_part(recording.statements, recording.recorded, recording.time);
+    format!(
+        "{}: {part} in {} of {}, as fast as they were answered",
+        files.join(", "),
+        counted(*transactions, "transaction"),
+        counted(u64::from(*sessions), "session")
+    )
 }
 
 /// Scripts with the shares in which they are drawn.

@@ -7,12 +7,13 @@ use octavo_script::{
 };
 use octavo_units::Seed;
 
+use super::call::{FEW, call, no_counts};
 use crate::{
     Audit, AuditLine, Client, Connection, ConnectionError, Mix, Outcome, Result, StatementCount,
     TransactionKind,
     connection::{Access, Real, StatementId, Value},
     random::Draws,
-    user::{OwnCall, OwnProgram, Prepared},
+    user::OwnProgram,
 };
 
 /// One client.
@@ -41,22 +42,31 @@ pub(super) struct OwnClient {
 
 impl OwnClient {
     /// Client `index`, which draws from its own part of `seed`.
-    pub(super) fn new(prepared: &Prepared, mix: &Mix, seed: Seed, index: u32) -> Self {
+    pub(super) fn new(
+        programs: &Arc<[OwnProgram]>,
+        kinds: &'static [TransactionKind],
+        mix: &Mix,
+        seed: Seed,
+        index: u32,
+    ) -> Self {
         let own = seed.derive("client", u64::from(index));
         // pgbench's `default_seed` is one for all clients.
         let default_seed = seed.derive("default_seed", 0).get().cast_signed();
-        let states = prepared.programs.iter();
+        let states = programs.iter();
         let states: Vec<State> = states
             .map(|own| own.program.state(index, default_seed))
             .collect();
         Self {
-            programs: Arc::clone(&prepared.programs),
-            kinds: prepared.kinds,
+            programs: Arc::clone(programs),
+            kinds,
             mix: mix.clone(),
             draws: Draws::new(own),
             transaction: Draws::new(own),
             ran: vec![0; states.len()],
-            found: prepared.programs.iter().map(no_counts).collect(),
+            found: programs
+                .iter()
+                .map(|own| no_counts(&own.statements))
+                .collect(),
             states,
             drawn: None,
             begin: own,
@@ -130,7 +140,6 @@ impl Client for OwnClient {
         let kinds = AuditLine::of_kinds(self.kinds, &self.ran, &self.mix, "transactions");
         Audit {
             lines: kinds.filter(|line| line.wanted > 0.0).collect(),
-            distributions: Vec::new(),
             statements: self
                 .found
                 .iter()
@@ -138,21 +147,10 @@ impl Client for OwnClient {
                 .filter(|of| of.runs > 0)
                 .cloned()
                 .collect(),
+            ..Audit::default()
         }
     }
 }
-
-/// The counts of a script's statements before their first run.
-fn no_counts(own: &OwnProgram) -> Vec<StatementCount> {
-    let count = |call: &OwnCall| StatementCount {
-        name: call.counted.clone().unwrap_or_default(),
-        ..StatementCount::default()
-    };
-    own.statements.iter().map(count).collect()
-}
-
-/// Parameters of most statements, at most.
-const FEW: usize = 16;
 
 /// A connection as what a script runs against.
 struct OnConnection<'c> {
@@ -205,7 +203,6 @@ impl Host for OnConnection<'_> {
         parameters: &[Parameter<'_>],
         column: &mut dyn FnMut(usize, Parameter<'_>),
     ) -> Result<()> {
-        // Room for all that a statement can have takes longer to clear than most take to run.
         let mut few = [Value::Null; FEW];
         let mut many;
         let values = if parameters.len() <= FEW {
@@ -217,29 +214,15 @@ impl Host for OnConnection<'_> {
         for (value, parameter) in values.iter_mut().zip(parameters) {
             *value = as_value(*parameter);
         }
-        let call = &self.own.statements[statement];
-        let (writes, columns) = (call.writes, call.columns);
+        let own = &self.own.statements[statement];
+        let columns = own.columns;
         let id = StatementId(self.own.first_statement + statement);
-        if columns == 0 && (writes || !call.answers) {
-            let changed = self.connection.execute(id, values)?;
-            self.count(statement, changed);
-            return Ok(());
-        }
-        // A change that answers with rows is asked for as a query, which alone would not be
-        // taken for a change.
-        let is_alone = writes && !self.is_open;
-        if is_alone {
-            self.connection.begin(Access::Write)?;
-        }
-        let found = self.connection.query(id, values, &mut |row| {
+        let rows = call(self.connection, own, id, values, self.is_open, &mut |row| {
             for position in 0..columns {
                 column(position, as_parameter(row.value(position)));
             }
         })?;
-        self.count(statement, found);
-        if is_alone {
-            self.connection.commit()?;
-        }
+        self.count(statement, rows);
         Ok(())
     }
 

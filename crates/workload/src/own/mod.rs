@@ -5,7 +5,9 @@
 //! ([`Prepared`]). Nothing of the statements goes into a store or a report: these have names,
 //! weights and fingerprints.
 
+mod call;
 mod client;
+mod recorded;
 
 use std::sync::Arc;
 
@@ -18,9 +20,10 @@ use crate::{
     population::{Partition, Population, RowBatch},
     schema::Table,
     touch::TouchTracer,
-    user::{CopyOf, Own, Prepared},
+    user::{CopyOf, Own, Prepared, Runs},
 };
 use client::OwnClient;
+use recorded::RecordedClient;
 
 /// The family of the user's own statements. It is not among those that can be named.
 pub static FAMILY: Family = Family {
@@ -111,9 +114,7 @@ impl OwnWorkload {
     }
 
     fn has_check(&self) -> bool {
-        self.prepared()
-            .and_then(|prepared| prepared.programs.first())
-            .is_some_and(|first| first.first_statement > CHECK.0)
+        self.prepared().is_some_and(|prepared| prepared.has_check)
     }
 }
 
@@ -165,9 +166,18 @@ impl Workload for OwnWorkload {
         let prepared = self
             .prepared()
             .expect("what was read from a store does not run");
-        boxed(count, |index| {
-            OwnClient::new(prepared, &self.mix, seed, index)
-        })
+        match &prepared.runs {
+            Runs::Scripts(programs) => boxed(count, |index| {
+                OwnClient::new(programs, prepared.kinds, &self.mix, seed, index)
+            }),
+            Runs::Recorded(replayed) => {
+                let mut of_clients = replayed.recording.by_client(count).into_iter();
+                boxed(count, |_| {
+                    let order = of_clients.next().unwrap_or_default();
+                    RecordedClient::new(replayed, prepared.kinds, order)
+                })
+            }
+        }
     }
 
     fn touch_tracer(&self) -> TouchTracer {
@@ -237,6 +247,7 @@ mod tests {
                 },
                 scripts: weights.iter().map(script).collect(),
                 unlike: Vec::new(),
+                recording: None,
                 is_guess: false,
                 prepared: None,
             };

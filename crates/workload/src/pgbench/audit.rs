@@ -65,7 +65,7 @@ impl Counts {
         Audit {
             lines: lines.filter(|line| line.wanted > 0.0).collect(),
             distributions,
-            statements: Vec::new(),
+            ..Audit::default()
         }
     }
 }

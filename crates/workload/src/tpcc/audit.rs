@@ -148,7 +148,7 @@ impl Counts {
         Audit {
             lines,
             distributions,
-            statements: Vec::new(),
+            ..Audit::default()
         }
     }
 }

@@ -124,7 +124,7 @@ impl Counts {
         Audit {
             lines,
             distributions: self.distributions(scale, trade_shares),
-            statements: Vec::new(),
+            ..Audit::default()
         }
     }
 

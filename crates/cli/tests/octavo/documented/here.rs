@@ -130,6 +130,10 @@ pub(super) const READ: &[(&str, &str)] = &[
         "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
     ),
     (
+        "octavo advise /mnt/data/own --copy-of postgres://anna@db.example/shop --recording postgresql.csv",
+        "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
+    ),
+    (
         "octavo advise /mnt/data/own --copy-of mariadb://anna@db.example/shop --script mix.sql",
         "needs a server of the reader's; own_servers.rs runs such a command",
     ),

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 15] = [
+const RUN: [&str; 16] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -32,6 +32,7 @@ const RUN: [&str; 15] = [
     "docs/own.md",
     "docs/plans.md",
     "docs/predictions.md",
+    "docs/recordings.md",
     "docs/studies.md",
     "docs/tpce.md",
     "docs/value.md",
@@ -130,8 +131,15 @@ fn own_servers_page_works() {
     Scene::new().types("docs/own-servers.md");
 }
 
-/// A reader's own file, and the script of docs/own.md.
+#[test]
+fn recordings_page_works() {
+    Scene::new().types("docs/recordings.md");
+}
+
+/// A reader's own file, the script of docs/own.md, and a trace.
 fn own_files(scene: &Scene) {
+    let trace = "SELECT title FROM items WHERE id = 7;\nSELECT title FROM items WHERE id = 9;\n";
+    scene.write("my.trace", trace);
     scene.write("mix.sql", &block("docs/own.md", "sql", "\\set item"));
     let file = rusqlite::Connection::open(scene.home().join("my.db")).unwrap();
     file.execute_batch(

@@ -6,18 +6,26 @@
 //! | tools | the client and the dump program |
 //! | original | the user's server: what it is asked, and the dump |
 //! | propose | what a guess of statements needs to know |
+//! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
 //! | trial | a server with the schema alone, in which statements are tried |
 
 mod original;
 mod propose;
+mod recording;
 mod restore;
 mod tools;
 mod trial;
 
-use std::{ffi::OsStr, fs, ops::ControlFlow, path::Path, time::Instant};
+use std::{
+    ffi::OsStr,
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use octavo_script::Script;
+use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::CopyOf;
 
@@ -26,7 +34,7 @@ use crate::{
     CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
     files,
-    own::make_private,
+    own::{Statements, make_private},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -44,9 +52,13 @@ impl CopyOwn for Mysql {
         propose::propose(&original)
     }
 
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError> {
+    fn read_recording(&self, copy: &CopyOf, files: &[PathBuf]) -> Result<Recording> {
+        recording::read(copy, files)
+    }
+
+    fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {
         let original = Original::open(source, self.programs()?)?;
-        let prepared = Trial::begin(self.programs()?, &original)?.prepare(scripts)?;
+        let prepared = Trial::begin(self.programs()?, &original)?.prepare(statements)?;
         Ok(Tried {
             prepared,
             unlike: original.unlike(),

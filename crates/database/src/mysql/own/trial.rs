@@ -1,7 +1,7 @@
 //! A server with the schema of the user's database and no rows: what it takes is known before
 //! rows are copied, and statements are tried there instead of on the user's server.
 
-use octavo_script::{Described, Part, Script, StatementText, words};
+use octavo_script::{Described, Part, words};
 use octavo_units::PageSize;
 use octavo_workload::{
     ConnectionError,
@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     DatabaseError, OwnError, Result, files,
-    own::{NO_VARIABLE, first_word, make_private, numbered, on_server, place, prepare_each},
+    own::{
+        NO_VARIABLE, Refused, Shown, Statements, first_word, make_private, numbered, on_server,
+        prepare,
+    },
     server::account::Account,
 };
 
@@ -93,25 +96,17 @@ impl Trial {
         })
     }
 
-    /// Tries the statements of scripts, without running them.
-    pub(super) fn prepare(mut self, scripts: &[Script]) -> Result<Prepared, OwnError> {
-        prepare_each(scripts, None, &mut |script, statement| {
-            self.describe(script, statement)
-        })
+    /// Tries statements, without running them.
+    pub(super) fn prepare(mut self, statements: Statements<'_>) -> Result<Prepared, OwnError> {
+        prepare(statements, None, &mut |shown| self.describe(shown))
     }
 
-    fn describe(
-        &mut self,
-        script: &Script,
-        statement: &StatementText,
-    ) -> Result<(OwnStatement, Described), OwnError> {
-        let refused =
-            |offset, message: &str| OwnError::Script(Box::new(script.error(offset, message)));
-        let sql = numbered(&statement.parts, '?');
+    fn describe(&mut self, shown: &Shown<'_>) -> Result<(OwnStatement, Described), Refused> {
+        let sql = numbered(shown.parts, '?');
         if let Some(reason) = forbidden(&sql) {
-            return Err(refused(statement.offset, &reason));
+            return Err(Refused::whole(reason));
         }
-        let marks = statement.parts.iter();
+        let marks = shown.parts.iter();
         let marks = marks
             .filter(|part| matches!(part, Part::Parameter(_)))
             .count();
@@ -120,31 +115,26 @@ impl Trial {
             Err(ConnectionError::Other { context, source }) => {
                 let Some(said) = source.downcast_ref::<ServerError>() else {
                     let error = ConnectionError::Other { context, source };
-                    return Err(DatabaseError::from(error).into());
+                    return Err(Refused::Database(error.into()));
                 };
-                let message = format!("{}: {}", self.title, said.message);
-                return Err(refused(
-                    place(script, statement, stopped_at(&said.message)),
-                    &message,
-                ));
+                return Err(Refused::Statement {
+                    message: format!("{}: {}", self.title, said.message),
+                    at: stopped_at(&said.message).map(str::to_owned),
+                });
             }
-            Err(other) => return Err(DatabaseError::from(other).into()),
+            Err(other) => return Err(Refused::Database(other.into())),
         };
         if parameters != marks {
-            return Err(refused(statement.offset, NO_VARIABLE));
+            return Err(Refused::whole(NO_VARIABLE));
         }
         let mut columns = Vec::new();
         for (name, column) in found {
-            if let Some(reason) = column
-                .unlike_variables()
-                .filter(|_| statement.wants_columns)
-            {
-                let message = format!("the column {name} {reason}");
-                return Err(refused(statement.offset, &message));
+            if let Some(reason) = column.unlike_variables().filter(|_| shown.wants_columns) {
+                return Err(Refused::whole(format!("the column {name} {reason}")));
             }
             columns.push(name);
         }
-        on_server(statement, sql, columns).map_err(|reason| refused(statement.offset, reason))
+        on_server(shown, sql, columns)
     }
 }
 

@@ -6,12 +6,14 @@
 //! | tools | `psql`, `pg_dump` and `pg_restore`, and which versions go together |
 //! | original | the user's server: what it is asked, and the dump |
 //! | propose | what a guess of statements needs to know |
+//! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
 //! | setup | encoding, order of texts and settings of the database |
 //! | trial | a server with the schema alone, in which statements are tried |
 
 mod original;
 mod propose;
+mod recording;
 mod restore;
 mod setup;
 #[cfg(test)]
@@ -19,16 +21,21 @@ mod tests;
 mod tools;
 mod trial;
 
-use std::{ffi::OsStr, ops::ControlFlow, path::Path, time::Instant};
+use std::{
+    ffi::OsStr,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use octavo_script::Script;
+use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::CopyOf;
 
 use super::{configured::Postgres, load, session::Session};
 use crate::{
     CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
-    own::make_private,
+    own::{Statements, make_private},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -45,9 +52,13 @@ impl CopyOwn for Postgres {
         propose::propose(&Original::open(source, &self.programs)?)
     }
 
-    fn prepare(&self, source: &OsStr, scripts: &[Script]) -> Result<Tried, OwnError> {
+    fn read_recording(&self, copy: &CopyOf, files: &[PathBuf]) -> Result<Recording> {
+        recording::read(copy, files)
+    }
+
+    fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {
         let original = Original::open(source, &self.programs)?;
-        Trial::begin(self, &original)?.prepare(scripts, original.unlike())
+        Trial::begin(self, &original)?.prepare(statements, original.unlike())
     }
 
     fn make_private(&self, directory: &Path) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A server with the schema of the user's database and no rows: what it takes is known before
 //! rows are copied, and statements are tried there instead of on the user's server.
 
-use octavo_script::{Described, Script, StatementText, words};
+use octavo_script::{Described, words};
 use octavo_workload::{ConnectionError, user::OwnStatement};
 use tempfile::TempDir;
 
@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     DatabaseError, OwnError, Result, Tried, files,
-    own::{NO_VARIABLE, first_word, make_private, numbered, on_server, place, prepare_each},
+    own::{
+        NO_VARIABLE, Refused, Shown, Statements, first_word, make_private, numbered, on_server,
+        prepare,
+    },
     server::account::Account,
 };
 
@@ -89,16 +92,14 @@ impl Trial {
         })
     }
 
-    /// Tries the statements of scripts, without running them. `unlike` is in what copies are not
-    /// as the original besides.
+    /// Tries statements, without running them. `unlike` is in what copies are not as the original
+    /// besides.
     pub(super) fn prepare(
         mut self,
-        scripts: &[Script],
+        statements: Statements<'_>,
         mut unlike: Vec<String>,
     ) -> Result<Tried, OwnError> {
-        let prepared = prepare_each(scripts, None, &mut |script, statement| {
-            self.describe(script, statement)
-        })?;
+        let prepared = prepare(statements, None, &mut |shown| self.describe(shown))?;
         if let Some(order) = &self.by_bytes {
             unlike.push(format!(
                 "the servers here cannot sort texts as {order}, so LIKE and ranges of texts may be \
@@ -112,43 +113,38 @@ impl Trial {
         })
     }
 
-    fn describe(
-        &mut self,
-        script: &Script,
-        statement: &StatementText,
-    ) -> Result<(OwnStatement, Described), OwnError> {
-        let refused =
-            |offset, message: &str| OwnError::Script(Box::new(script.error(offset, message)));
-        let sql = numbered(&statement.parts, '$');
+    fn describe(&mut self, shown: &Shown<'_>) -> Result<(OwnStatement, Described), Refused> {
+        let sql = numbered(shown.parts, '$');
         if let Some(reason) = forbidden(&sql) {
-            return Err(refused(statement.offset, &reason));
+            return Err(Refused::whole(reason));
         }
         let description = match self.session.describe(&sql) {
             Ok(description) => description,
             Err(ConnectionError::Other { context, source }) => {
                 let Some(said) = source.downcast_ref::<ServerError>() else {
                     let error = ConnectionError::Other { context, source };
-                    return Err(DatabaseError::from(error).into());
+                    return Err(Refused::Database(error.into()));
                 };
                 let at = said.position.and_then(|position| {
                     let (start, _) = sql.char_indices().nth(position.checked_sub(1)?)?;
-                    Some(first_word(&sql[start..]))
+                    Some(first_word(&sql[start..]).to_owned())
                 });
                 let hint = match said.hint.as_str() {
                     "" => String::new(),
                     hint => format!(" ({hint})"),
                 };
-                let message = format!("PostgreSQL: {}{hint}", said.message);
-                return Err(refused(place(script, statement, at), &message));
+                return Err(Refused::Statement {
+                    message: format!("PostgreSQL: {}{hint}", said.message),
+                    at,
+                });
             }
-            Err(other) => return Err(DatabaseError::from(other).into()),
+            Err(other) => return Err(Refused::Database(other.into())),
         };
-        if description.parameters.len() != statement.parameters {
-            return Err(refused(statement.offset, NO_VARIABLE));
+        if description.parameters.len() != shown.parameters {
+            return Err(Refused::whole(NO_VARIABLE));
         }
         let columns = description.columns.into_iter();
-        let columns = columns.map(|column| column.name).collect();
-        on_server(statement, sql, columns).map_err(|reason| refused(statement.offset, reason))
+        on_server(shown, sql, columns.map(|column| column.name).collect())
     }
 }
 

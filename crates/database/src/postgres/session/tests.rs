@@ -41,6 +41,7 @@ const fn statement(
         result,
         changed_parameters: 0,
         is_private: false,
+        is_planned_by_values: false,
         tables: &[],
     }
 }

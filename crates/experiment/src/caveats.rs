@@ -91,8 +91,10 @@ pub enum Caveat {
     },
     /// Recorded statements failed on the copy.
     RecordedFailed {
-        /// The share of all that ran, 0 to 1.
-        share: f64,
+        /// How many.
+        failed: u64,
+        /// Of how many that ran.
+        of: u64,
         /// Where the one stands that failed most often.
         most: String,
     },
@@ -287,10 +289,12 @@ impl Caveat {
                     false => Severity::Note,
                 }
             }
-            Self::RecordedFailed { share, .. } => match *share > 1.0 - RECORDED_WANTED {
-                true => Severity::Choice,
-                false => Severity::Note,
-            },
+            Self::RecordedFailed { failed, of, .. } => {
+                match *failed as f64 > (1.0 - RECORDED_WANTED) * *of as f64 {
+                    true => Severity::Choice,
+                    false => Severity::Note,
+                }
+            }
             Self::Predicted
             | Self::Guessed { .. }
             | Self::CopyUnlike { .. }

@@ -96,13 +96,12 @@ pub(super) fn of_recording(
     for audit in statements.values() {
         all.merge(audit);
     }
-    let runs = all.statements.iter().map(|of| of.runs + of.failed);
-    let share = |failed: u64| failed as f64 / runs.clone().sum::<u64>().max(1) as f64;
     let failed: u64 = all.statements.iter().map(|of| of.failed).sum();
     let most = all.statements.iter().max_by_key(|of| of.failed);
     if let Some(most) = most.filter(|_| failed > 0) {
         caveats.push(Caveat::RecordedFailed {
-            share: share(failed),
+            failed,
+            of: all.statements.iter().map(|of| of.runs + of.failed).sum(),
             most: most.name.clone(),
         });
     }

@@ -137,11 +137,12 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             let share = recorded_part(*statements, *recorded, *time);
             format!("{share} ran again. Left out: {}.", left_out(left))
         }
-        Caveat::RecordedFailed { share, most } => format!(
-            "{} of the recorded statements that ran failed on the copy, and their transactions were \
+        Caveat::RecordedFailed { failed, of, most } => format!(
+            "{} of {} recorded statements failed on the copy, and their transactions were \
              rolled back (most often {most}). The copy has the rows of now, and the recording wants \
              those of its beginning: --copy-of a backup of that time has them.",
-            percent(*share)
+            count(*failed),
+            count(*of)
         ),
         Caveat::RecordedAgain { rounds } => format!(
             "The recording was sent up to {rounds} times in a row, and rows that it inserts or deletes \

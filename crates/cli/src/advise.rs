@@ -6,11 +6,12 @@ use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{DataSize, complete, plan, sort_cells},
     campaign::{CampaignError, CampaignSettings, campaign},
-    own::{self, OwnSettings},
-    plan::{Plan, Storage},
+    own::{self, OwnPlanError},
+    plan::{OwnSettings, Plan, Storage},
 };
 use octavo_report::number::list;
 use octavo_units::ByteCount;
+use octavo_workload::user::Prepared;
 
 use crate::{
     devices::{emulator, storage},
@@ -147,12 +148,9 @@ fn plan_of_own(
     choose_cells(&mut plan, flags, storage)?;
     sort_cells(&mut plan);
     let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
-    ensure!(
-        plan.clients[0] == 1 || !prepared.is_some_and(|own| own.needs_one_client()),
-        "a script asks outside of a transaction what the statement before did, as with \
-         last_insert_rowid(), and several clients share a connection: put BEGIN and END around \
-         both, or leave --clients out"
-    );
+    if plan.clients[0] > 1 && prepared.is_some_and(Prepared::needs_one_client) {
+        bail!(OwnPlanError::OneClient);
+    }
     if flags.page_sizes.is_empty() {
         own::leave_out_large_pages(&mut plan)?;
     }

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use octavo_database::{DatabaseError, OwnError};
 use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, campaign},
     directory::STORE,
     forecast::Forecast,
+    own::{self, OwnPlanError},
     plan::{
         Storage,
         file::{PlanFile, Registries},
@@ -40,6 +42,11 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         )));
     }
     file.check(&directory).map_err(Failure::input)?;
+    if let Some(settings) = file.own.take() {
+        let has_page_sizes = file.has("page-size");
+        own::complete(&mut file.plan, &settings, has_page_sizes)
+            .map_err(|error| look_failed(error, &file))?;
+    }
     let settings = CampaignSettings {
         prediction: None,
         directory,
@@ -85,6 +92,26 @@ fn keep_prices(file: &PlanFile, directory: &Path) -> Result<(), Failure> {
             .map_err(|error| Failure::Fault(error.into())),
         _ => Ok(()),
     }
+}
+
+/// Points at the line of the plan that names the user's own database, or a key that it does not
+/// allow.
+fn look_failed(error: OwnPlanError, file: &PlanFile) -> Failure {
+    let key = match &error {
+        // It has a place of its own.
+        OwnPlanError::Script(_) | OwnPlanError::Own(OwnError::Script(_)) => {
+            return Failure::input(error);
+        }
+        OwnPlanError::PresentPageSize(_) => "page-size",
+        OwnPlanError::Databases => "database",
+        OwnPlanError::OneClient | OwnPlanError::Sessions { .. } => "clients",
+        OwnPlanError::Weights | OwnPlanError::File(_) => "script",
+        OwnPlanError::Own(OwnError::NothingRecorded { .. })
+        | OwnPlanError::Own(OwnError::Database(DatabaseError::Recording { .. })) => "recording",
+        _ => "copy-of",
+    };
+    let reason = format!("{:#}", anyhow::Error::new(error));
+    Failure::input(file.refuse(key, reason))
 }
 
 /// Puts a device in the place of the storage that a plan does not name.

@@ -1,10 +1,6 @@
 //! The plan of advise for the user's own data and statements.
 
-use std::{
-    ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{ffi::OsStr, path::Path, sync::Arc};
 
 use octavo_database::{
     CopyOwn, Database, DatabaseError, DatabaseSpec, OwnError, Settings, Statements, Tried,
@@ -20,32 +16,8 @@ use octavo_workload::{
 use crate::{
     advise::DATA_OVER_MEMORY,
     causes::with_causes,
-    plan::{Design, Factor, Level, Plan, Storage, TestedDatabase},
+    plan::{Design, Factor, Level, OwnSettings, Plan, Storage, TestedDatabase},
 };
-
-/// A script that the user names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScriptFile {
-    /// The file.
-    pub path: PathBuf,
-    /// How often it is drawn, out of the sum of all weights.
-    pub weight: u32,
-}
-
-/// Whose rows and statements.
-#[derive(Clone, Debug)]
-pub struct OwnSettings {
-    /// The database: a file, or a server's URL.
-    pub source: OsString,
-    /// The scripts; without any, one is guessed from the schema.
-    pub scripts: Vec<ScriptFile>,
-    /// Recordings whose statements run instead of scripts', in their order.
-    pub recordings: Vec<PathBuf>,
-    /// Variables that are set for all of them.
-    pub definitions: Definitions,
-    /// How many clients, or as many as the database's description says.
-    pub clients: Option<u32>,
-}
 
 /// Why there is no such plan.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +44,19 @@ pub enum OwnPlanError {
     /// The weights of all scripts are 0, or too large together.
     #[error("the weights of scripts must sum to 1 to {max}", max = Mix::SUM_MAX)]
     Weights,
+    /// A plan has several kinds of databases.
+    #[error("copy-of is of one kind of database: name one in [cells]")]
+    Databases,
+    /// A plan compares others than the present page size.
+    #[error("page-size has to have the present one, {0}, which the others are compared with")]
+    PresentPageSize(PageSize),
+    /// A script asks outside of a transaction for what the statement before it did.
+    #[error(
+        "a script asks outside of a transaction what the statement before did, as with \
+         last_insert_rowid(), and several clients share a connection: put BEGIN and END around \
+         both, or measure with one client"
+    )]
+    OneClient,
     /// There are more clients than sessions to be sent again.
     #[error(
         "--clients {clients} is more than the recording has sessions, {sessions}, and a session's \
@@ -103,16 +88,7 @@ pub fn plan(
     settings: &OwnSettings,
 ) -> Result<Plan, OwnPlanError> {
     let kind = spec.kind();
-    let database = spec.make()?;
-    let Some(copies) = database.copies_own() else {
-        return Err(OwnPlanError::Unsupported(kind.name));
-    };
-    let found = copies.examine(&settings.source)?;
-    let UserStatements {
-        scripts,
-        recording,
-        tried,
-    } = statements(copies, &found.copy, settings)?;
+    let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings)?;
     // What the copy needs to work as the original does, unless another one is asked for.
     let mut options = found.options.clone();
     for (name, value) in given {
@@ -120,18 +96,11 @@ pub fn plan(
         options.push((name.clone(), value.clone()));
     }
     let spec = DatabaseSpec::new(kind, options)?;
-    let clients = clients(kind.defaults.clients, settings.clients, recording.as_ref())?;
-    let users = Own {
-        is_guess: settings.scripts.is_empty() && recording.is_none(),
-        scripts,
-        recording,
-        copy: CopyOf {
-            sorts_by_bytes: tried.sorts_by_bytes,
-            ..found.copy.clone()
-        },
-        unlike: tried.unlike,
-        prepared: Some(tried.prepared),
-    };
+    let clients = clients(
+        kind.defaults.clients,
+        settings.clients,
+        users.recording.as_ref(),
+    )?;
     let present = users.copy.page_size;
     let mut page_sizes = kind.defaults.page_sizes.to_vec();
     page_sizes.push(present);
@@ -173,6 +142,85 @@ pub fn plan(
             ..TestedDatabase::new(&spec)?
         })],
     })
+}
+
+/// The user's data and statements, looked at.
+struct Looked {
+    users: Own,
+    found: octavo_database::Own,
+}
+
+fn look(
+    database: &dyn Database,
+    name: &'static str,
+    settings: &OwnSettings,
+) -> Result<Looked, OwnPlanError> {
+    let Some(copies) = database.copies_own() else {
+        return Err(OwnPlanError::Unsupported(name));
+    };
+    let found = copies.examine(&settings.source)?;
+    let UserStatements {
+        scripts,
+        recording,
+        tried,
+    } = statements(copies, &found.copy, settings)?;
+    let users = Own {
+        is_guess: settings.scripts.is_empty() && recording.is_none(),
+        scripts,
+        recording,
+        copy: CopyOf {
+            sorts_by_bytes: tried.sorts_by_bytes,
+            ..found.copy.clone()
+        },
+        unlike: tried.unlike,
+        prepared: Some(tried.prepared),
+    };
+    Ok(Looked { users, found })
+}
+
+/// Puts the user's data and statements into a plan that has all else. Without page sizes of its
+/// own it gets the present one.
+///
+/// # Errors
+/// As [`plan`], and for what the plan asks for and the user's data or statements do not allow.
+pub fn complete(
+    plan: &mut Plan,
+    settings: &OwnSettings,
+    has_page_sizes: bool,
+) -> Result<(), OwnPlanError> {
+    let first = Arc::clone(&plan.databases[0]);
+    if plan.databases.iter().any(|other| other.name != first.name) {
+        return Err(OwnPlanError::Databases);
+    }
+    let kind = first.kind()?;
+    let Looked { users, found } = look(first.make()?.as_ref(), kind.name, settings)?;
+    let present = users.copy.page_size;
+    if !has_page_sizes {
+        plan.page_sizes = vec![present];
+    } else if !plan.page_sizes.contains(&present) {
+        return Err(OwnPlanError::PresentPageSize(present));
+    }
+    for &count in &plan.clients {
+        clients(count, Some(count), users.recording.as_ref())?;
+    }
+    let prepared = users.prepared.as_ref();
+    if prepared.is_some_and(Prepared::needs_one_client) && plan.clients != [1] {
+        return Err(OwnPlanError::OneClient);
+    }
+    for database in &mut plan.databases {
+        let mut other = TestedDatabase::clone(database);
+        // What the copy needs to work as the original does, unless another one is asked for.
+        for (name, value) in &found.options {
+            if other.options.iter().all(|(given, _)| given != name) {
+                other.options.push((name.clone(), value.clone()));
+            }
+        }
+        other.default_page_size = present;
+        *database = Arc::new(other);
+    }
+    plan.data = vec![own::data(&users)];
+    plan.own = Some(Arc::new(users));
+    Ok(())
 }
 
 /// What runs.

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use anyhow::bail;
 use clap::Args;
 use octavo_database::Registry;
-use octavo_experiment::own::{OwnSettings, ScriptFile};
+use octavo_experiment::plan::{OwnSettings, ScriptFile};
 use octavo_script::{Definitions, is_name};
 
 use super::shared::DatabaseFlag;
@@ -24,7 +24,7 @@ pub(crate) struct OwnFlags {
     /// Your own statements [default: a guess]
     ///
     /// A file in pgbench's language, and behind an @ its weight if there are several. The guess is from the schema
-    #[arg(long, value_name = "FILE", requires = "copy_of", value_parser = script_file)]
+    #[arg(long, value_name = "FILE", requires = "copy_of", value_parser = |text: &str| Ok::<_, String>(ScriptFile::written(text)))]
     script: Vec<ScriptFile>,
 
     /// Recorded statements, from a log or trace
@@ -93,25 +93,6 @@ impl OwnFlags {
     }
 }
 
-/// `FILE@WEIGHT`, as pgbench has it: what stands behind the last `@` is a weight if it is a
-/// number, else a part of the name.
-fn script_file(text: &str) -> Result<ScriptFile, String> {
-    let whole = || ScriptFile {
-        path: text.into(),
-        weight: 1,
-    };
-    Ok(match text.rsplit_once('@') {
-        Some((path, weight)) if !path.is_empty() => match weight.parse() {
-            Ok(weight) => ScriptFile {
-                path: path.into(),
-                weight,
-            },
-            Err(_) => whole(),
-        },
-        _ => whole(),
-    })
-}
-
 fn definition(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write it like name=value")?;
     match is_name(name) {
@@ -139,7 +120,7 @@ mod tests {
                 path: path.into(),
                 weight,
             };
-            assert_eq!(script_file(text), Ok(wanted));
+            assert_eq!(ScriptFile::written(text), wanted);
         }
     }
 

@@ -684,3 +684,98 @@ fn recordings_that_cannot_run_are_told() {
         &["none.trace", "No such file"],
     );
 }
+
+/// A plan of the application's file.
+const PLAN: &str = r#"format = 1
+[experiment]
+passes = 8
+compare = "journal-mode"
+[run]
+transactions = 20
+warm-up = 40
+[workload]
+copy-of = "app/my.db"
+script = ["mix.sql@2", "one.sql"]
+define = "first=7"
+[cells]
+memory = "2MiB"
+journal-mode = ["wal", "delete"]
+"#;
+
+#[test]
+fn a_plan_compares_options_with_the_users_own_statements() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    fs::write(
+        home.path("one.sql"),
+        "SELECT name FROM customer WHERE id = :first;",
+    )
+    .unwrap();
+    fs::write(home.path("plan.toml"), PLAN).unwrap();
+    let before = home.files();
+    let run = || {
+        let mut run = octavo();
+        run.current_dir(home.directory.path())
+            .args(["run", "plan.toml", "work", "--json"]);
+        run.output().unwrap()
+    };
+    let output = run();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(home.files(), before);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let plan = &found["plan"];
+    assert_eq!(plan["own"]["copy"]["name"], "my.db");
+    assert_eq!(plan["own"]["scripts"][0]["weight"], 2);
+    // The present one, as the plan has none.
+    assert_eq!(plan["page_sizes"], serde_json::json!([8192]));
+    assert_eq!(plan["compare"], "database");
+    let cells = found["groups"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    for (text, other, words) in [
+        (
+            "[cells]",
+            "[cells]\npage-size = [\"4K\", \"16K\"]",
+            &[
+                "plan.toml:13",
+                "page-size has to have the present one, 8 KiB",
+            ][..],
+        ),
+        ("app/my.db", "app/none.db", &["plan.toml:9", "none.db"]),
+        ("one.sql", "none.sql", &["plan.toml:10", "none.sql"]),
+        (
+            "first=7",
+            "first",
+            &["plan.toml:11", "like \"rows=300000\""],
+        ),
+        ("first=7", "second=7", &["one.sql:1:38", "first is not set"]),
+        (
+            "copy-of",
+            "name = \"tpcc\"\ncopy-of",
+            &["plan.toml:9", "of Octavo's own rows"],
+        ),
+        (
+            "copy-of = \"app/my.db\"",
+            "name = \"pgbench\"\nscale = 1",
+            &["plan.toml:11", "name that with copy-of"],
+        ),
+        (
+            "define",
+            "recording = \"a.trace\"\ndefine",
+            &["plan.toml:11", "exclude each other"],
+        ),
+        (
+            "\nscript = [\"mix.sql@2\", \"one.sql\"]\ndefine = \"first=7\"",
+            "\nrecording = \"mix.sql\"",
+            &["plan.toml:10", "no statement of mix.sql"],
+        ),
+    ] {
+        assert!(PLAN.contains(text), "{text}");
+        fs::write(home.path("plan.toml"), PLAN.replace(text, other)).unwrap();
+        let output = run();
+        let said = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{other}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{word} in: {said}");
+        }
+    }
+}

@@ -34,7 +34,7 @@ pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 pub use registries::Registries;
 
-use super::{Plan, SliceLength, Storage, storage::DEVICES};
+use super::{OwnSettings, Plan, SliceLength, Storage, storage::DEVICES};
 use crate::{cpus, directory::DATA, prices::Prices};
 use keys::Places;
 use price_keys::PriceKeys;
@@ -45,8 +45,11 @@ use section::Sections;
 /// carry it out.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
-    /// What to measure.
+    /// What to measure. Of the user's own data and statements it has nothing before they are
+    /// looked at.
     pub plan: Plan,
+    /// Whose data and statements, where the file names them.
+    pub own: Option<OwnSettings>,
     /// Time for everything; `None` where the file does not say.
     pub budget: Option<Duration>,
     /// Passes at most; `None` where the file does not say.
@@ -109,6 +112,7 @@ impl PlanFile {
                 warm_up: sections.run.warm_up.as_ref().map(|entry| entry.value.0),
             },
             plan: built.plan,
+            own: built.own,
             budget: experiment.budget.as_ref().map(|entry| entry.value),
             passes: experiment.passes.as_ref().map(|entry| entry.value.get()),
             prices: sections.prices.as_ref().map(PriceKeys::prices),

@@ -5,6 +5,7 @@ pub mod file;
 mod level;
 mod names;
 mod storage;
+mod user;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::{
 pub use cell::{Cell, SnapshotKey, TestedDatabase};
 pub use level::{Factor, Level};
 pub use storage::Storage;
+pub use user::{OwnSettings, ScriptFile};
 
 /// An experiment, complete before its first run: the same plan always gives
 /// the same cells with the same inputs, and the same results the same order.

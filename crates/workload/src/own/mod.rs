@@ -94,6 +94,11 @@ pub fn data(own: &Own) -> DataSpec {
         .of_values(&[own.copy.size.get(), own.copy.state])
 }
 
+/// Rows of a copy that was not looked at yet: they stand for one that will be.
+pub fn unread() -> DataSpec {
+    FAMILY.data.of_values(&[0, 0])
+}
+
 /// The name of the workload.
 pub fn name() -> WorkloadName {
     FAMILY.first()

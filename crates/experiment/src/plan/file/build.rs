@@ -1,15 +1,16 @@
 //! Sections to a plan: what goes together, and what the registries and the
 //! databases say of it.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
 use octavo_database::{DatabaseError, DatabaseKind, DatabaseSpec, Settings};
 use octavo_driver::Ramp;
+use octavo_script::{Definitions, is_name};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, WorkloadError, WorkloadName, ycsb::Distribution};
+use octavo_workload::{DataSpec, WorkloadError, WorkloadName, own, ycsb::Distribution};
 
 use super::{
-    keys::Places,
+    keys::{Places, WorkloadKeys},
     refusal::{SpanError, instead},
     registries::Registries,
     section::Sections,
@@ -17,11 +18,13 @@ use super::{
         Count, DURATION_MAX, DeferredValue, List, Quantity, SpannedValue, given, spans, values,
     },
 };
-use crate::plan::{Design, Factor, Level, Plan, Storage, TestedDatabase};
+use crate::plan::{Design, Factor, Level, OwnSettings, Plan, ScriptFile, Storage, TestedDatabase};
 
 /// A plan, with the places of what is checked later.
 pub(super) struct LocatedPlan {
     pub(super) plan: Plan,
+    /// Whose data and statements, which the plan gets when it is known where it is carried out.
+    pub(super) own: Option<OwnSettings>,
     pub(super) storages: Vec<Range<usize>>,
     pub(super) cpus: Vec<Range<usize>>,
 }
@@ -33,7 +36,17 @@ pub(super) fn plan(
     known: &Registries,
 ) -> Result<LocatedPlan, SpanError> {
     let (experiment, cells) = (&sections.experiment, &sections.cells);
-    let (workload, rows) = workload(sections, places, known)?;
+    let own = own_database(sections)?;
+    let (workload, rows) = match &sections.workload.copy_of {
+        Some(source) => {
+            let unread = SpannedValue {
+                value: own::unread(),
+                span: source.span.clone(),
+            };
+            (own::name(), vec![unread])
+        }
+        None => workload(sections, places, known)?,
+    };
     let specs = databases(sections, known)?;
     let databases = values(&specs)
         .iter()
@@ -84,7 +97,9 @@ pub(super) fn plan(
         compare: Factor::PageSize,
         reference: None,
     };
-    check_workload(&mut plan, sections, &rows)?;
+    if own.is_none() {
+        check_workload(&mut plan, sections, &rows)?;
+    }
     plan.compare = compared(&plan, sections, places, known)?;
     check_count(&plan, places)?;
     let seats = [
@@ -97,6 +112,7 @@ pub(super) fn plan(
     }
     Ok(LocatedPlan {
         plan,
+        own,
         storages: spans(&cells.storage),
         cpus: spans(&cells.cpus),
     })
@@ -206,6 +222,66 @@ fn missing(places: &Places, section: &str, reason: &str) -> SpanError {
 
 fn refuse_at<T>(entry: &SpannedValue<T>, error: &impl ToString) -> SpanError {
     SpanError::new(&entry.span, error.to_string())
+}
+
+/// Whose data and statements are to be measured, where the file names a database to copy.
+fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
+    let WorkloadKeys {
+        name,
+        mix,
+        distribution,
+        copy_of,
+        script,
+        recording,
+        define,
+    } = &sections.workload;
+    let Some(source) = copy_of else {
+        let needs = script.iter().chain(recording).chain(define);
+        return match needs.min_by_key(|entry| entry.span.start) {
+            Some(entry) => Err(SpanError::new(
+                &entry.span,
+                "this is of your own database: name that with copy-of in [workload]",
+            )),
+            None => Ok(None),
+        };
+    };
+    let rows = sections.parameters.iter();
+    let rows = rows.filter_map(|(_, entries)| Some(&entries.first()?.span));
+    let named = [name, mix, distribution].into_iter().flatten();
+    let others = named.map(|entry| &entry.span).chain(rows);
+    if let Some(other) = others.min_by_key(|span| span.start) {
+        return Err(SpanError::new(
+            other,
+            "this is of Octavo's own rows: leave it out with copy-of",
+        ));
+    }
+    let (scripts, recordings) = (script.first(), recording.first());
+    if let (Some(_), Some(second)) = (scripts.or(define.first()), recordings) {
+        return Err(SpanError::new(
+            &second.span,
+            "scripts and recordings exclude each other: name one kind of them",
+        ));
+    }
+    let mut definitions = Definitions::default();
+    for entry in define {
+        match entry.value.split_once('=') {
+            Some((name, value)) if is_name(name) => definitions.set(name, value),
+            _ => {
+                let reason = "a variable is written like \"rows=300000\"";
+                return Err(SpanError::new(&entry.span, reason));
+            }
+        }
+    }
+    Ok(Some(OwnSettings {
+        source: source.value.clone().into(),
+        scripts: script
+            .iter()
+            .map(|entry| ScriptFile::written(&entry.value))
+            .collect(),
+        recordings: values(recording).into_iter().map(PathBuf::from).collect(),
+        definitions,
+        clients: None,
+    }))
 }
 
 /// The workload and its rows, each with the place of its last list's entry, or

@@ -50,7 +50,16 @@ pub(super) struct WorkloadKeys {
     pub(super) name: Option<SpannedValue<String>>,
     pub(super) mix: Option<SpannedValue<String>>,
     pub(super) distribution: Option<SpannedValue<String>>,
+    /// The user's own database, in place of a name.
+    pub(super) copy_of: Option<SpannedValue<String>>,
+    pub(super) script: List<String>,
+    pub(super) recording: List<String>,
+    /// Variables of the scripts: `NAME=VALUE`.
+    pub(super) define: List<String>,
 }
+
+/// The keys of `[workload]` whose values are lists, beside those of rows.
+pub(super) const WORKLOAD_LISTS: [&str; 3] = ["script", "recording", "define"];
 
 /// `[cells]`: what varies, beside the options of databases. A list that the file
 /// does not have is empty.

@@ -8,7 +8,8 @@ use toml::{
 
 use super::{
     keys::{
-        Cells, ClientKeys, Experiment, FORMAT, LISTS, Places, RunKeys, TopLevelKeys, WorkloadKeys,
+        Cells, ClientKeys, Experiment, FORMAT, LISTS, Places, RunKeys, TopLevelKeys,
+        WORKLOAD_LISTS, WorkloadKeys,
     },
     price_keys::PriceKeys,
     refusal::SpanError,
@@ -56,9 +57,11 @@ impl Sections {
         let (parameter_names, option_names) = (known.parameter_names(), known.option_names());
         let parameters = take_lists(&mut workload, "[workload]", &parameter_names)?;
         let options = take_lists(&mut cells, "[cells]", &option_names)?;
-        for name in LISTS {
-            if let Some(value) = cells.get_mut(name) {
-                make_list(name, value)?;
+        for (section, names) in [(&mut cells, &LISTS[..]), (&mut workload, &WORKLOAD_LISTS)] {
+            for name in names {
+                if let Some(value) = section.get_mut(*name) {
+                    make_list(name, value)?;
+                }
             }
         }
         Ok(Self {

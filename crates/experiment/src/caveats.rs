@@ -218,7 +218,7 @@ pub enum Caveat {
     DoNotFit {
         /// The sizes.
         page_sizes: Vec<PageSize>,
-        /// What the database says, of the first.
+        /// What the database says, the same of all of them.
         reason: String,
     },
     /// Other runs gave no result.

@@ -173,6 +173,7 @@ fn look(
             ..found.copy.clone()
         },
         unlike: tried.unlike,
+        limits: found.limits.clone(),
         prepared: Some(tried.prepared),
     };
     Ok(Looked { users, found })

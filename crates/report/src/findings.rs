@@ -27,13 +27,14 @@ pub(crate) const FIRST_ROWS: usize = 14;
 /// type, and warnings that may change the answer always stay.
 mod spare {
     pub(super) const CHANGE: u8 = 1;
-    pub(super) const SETTLE: u8 = 2;
-    pub(super) const MORE_GROUPS: u8 = 3;
-    pub(super) const AMOUNTS: u8 = 4;
-    pub(super) const WHY: u8 = 5;
-    pub(super) const ELSEWHERE: u8 = 6;
-    pub(super) const NOTES: u8 = 7;
-    pub(super) const PASSED: u8 = 8;
+    pub(super) const LIMITS: u8 = 2;
+    pub(super) const SETTLE: u8 = 3;
+    pub(super) const MORE_GROUPS: u8 = 4;
+    pub(super) const AMOUNTS: u8 = 5;
+    pub(super) const WHY: u8 = 6;
+    pub(super) const ELSEWHERE: u8 = 7;
+    pub(super) const NOTES: u8 = 8;
+    pub(super) const PASSED: u8 = 9;
 }
 
 /// The report of an experiment whose cells are compared.
@@ -206,6 +207,10 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         ));
     }
     section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
+    // Of all groups the first that is to change something.
+    if let Some(group) = groups.iter().find(|group| is_change(group)) {
+        section.spare(spare::LIMITS, limits(findings, group));
+    }
     if let Some((first, others)) = groups.split_first() {
         section.extend(sentence::commands(findings, first));
         // Where the first keeps what it has, another may have to change.
@@ -227,6 +232,18 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     }
     warn_last(&mut section, findings);
     section
+}
+
+/// What to know before the change that a group's answer is.
+fn limits(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
+    let lines = sentence::before_change(findings, group);
+    match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            Block::Heading("Before you change it".into()),
+            Block::List(lines),
+        ],
+    }
 }
 
 /// Whether the answer is to change something.
@@ -399,6 +416,8 @@ pub(crate) fn setup(findings: &Findings) -> Section {
     section.push(Block::Values(sentence::conditions(findings)));
     let snapshots = table::snapshots(findings);
     section.details("Loaded data", vec![Block::Table(snapshots)]);
+    let limits = Block::Table(table::limits(findings));
+    section.details("Your other page sizes", vec![limits]);
     section
 }
 

@@ -22,7 +22,7 @@ use crate::{
         UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
         seconds, signed,
     },
-    sentence::{bound_word, contrast, covered, place, share_of_data, stall, word},
+    sentence::{bound_word, contrast, covered, page_sizes, place, share_of_data, stall, word},
 };
 
 /// A known value in words, else a dash.
@@ -443,6 +443,21 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
         .filter_map(|factor| Some(plan.level(like?, factor).with_noun()));
     let page_size = [key.page_size.to_string()];
     join(page_size.into_iter().chain(others), ", ")
+}
+
+/// What the user's schema and settings say of page sizes, and where that is documented.
+pub(crate) fn limits(findings: &Findings) -> Table {
+    let own = findings.plan.own.as_ref();
+    let limits = own.map_or(&[][..], |own| &own.limits);
+    Table::with_rows(
+        "What your schema and settings say of other page sizes",
+        limits,
+    )
+    .prose("page sizes", page_sizes)
+    .words("", |limit| if limit.forbids { "not possible" } else { "" })
+    .prose("what", |limit| limit.what.clone())
+    .prose("source", |limit| limit.source.clone().into_owned())
+    .build()
 }
 
 /// Runs without a result.

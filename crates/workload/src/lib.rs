@@ -14,6 +14,7 @@ mod data_spec;
 mod deviation;
 mod family;
 mod keys;
+mod limit;
 #[cfg(feature = "made-up")]
 pub mod made_up;
 mod mix;
@@ -41,6 +42,7 @@ pub use connection::{Connection, ConnectionError, Result};
 pub use data_spec::{DataError, DataKind, DataSpec, Parameter, ROW_BYTES, Unit};
 pub use deviation::Deviation;
 pub use family::{Family, KindTrial, Member, Trial, WorkloadError, WorkloadName, WorkloadSpec};
+pub use limit::Limit;
 pub use mix::{Mix, MixError};
 pub use pgbench::Pgbench;
 pub use registry::Registry;

@@ -7,7 +7,7 @@ use octavo_script::Program;
 use octavo_units::{ByteCount, PageSize};
 use serde::{Deserialize, Serialize};
 
-use crate::{connection::Statement, schema::ColumnKind, transaction::TransactionKind};
+use crate::{Limit, connection::Statement, schema::ColumnKind, transaction::TransactionKind};
 
 /// The user's database as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +86,9 @@ pub struct Own {
     /// transactions then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<OwnRecording>,
+    /// What its schema and settings say of other page sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// Whether the script was guessed from the schema.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_guess: bool,
@@ -93,6 +96,15 @@ pub struct Own {
     /// run.
     #[serde(skip)]
     pub prepared: Option<Prepared>,
+}
+
+impl Own {
+    /// Why a page size is impossible, if it is.
+    pub fn forbidden(&self, page_size: PageSize) -> Option<&str> {
+        let mut limits = self.limits.iter();
+        let found = limits.find(|limit| limit.forbids && limit.is_of(page_size));
+        found.map(|limit| limit.what.as_str())
+    }
 }
 
 /// Two are equal if they would do the same; one that was read from a store has no programs.

@@ -20,7 +20,7 @@ fn application(path: &Path, journal_mode: &str) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection
         .execute_batch(&format!(
-            "PRAGMA page_size=8192; PRAGMA journal_mode={journal_mode}; PRAGMA user_version=77;
+            "PRAGMA page_size=8192; PRAGMA journal_mode={journal_mode}; PRAGMA user_version=77; PRAGMA application_id=0x47504b47;
              CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT NOT NULL, visits INTEGER, seen REAL);
              CREATE INDEX by_name ON customer(name);
              CREATE TABLE note(customer INTEGER, text TEXT);
@@ -130,6 +130,10 @@ fn a_copy_is_measured_beside_its_present_page_size() {
     assert_eq!(own["copy"]["name"], "my.db");
     assert_eq!(own["scripts"][0]["name"], "mix.sql");
     assert_eq!(own["scripts"][0]["weight"], 2);
+    let limits = own["limits"].as_array().unwrap();
+    assert_eq!(limits.len(), 1);
+    let what = limits[0]["what"].as_str().unwrap();
+    assert!(what.starts_with("The file is a GeoPackage"), "{what}");
     for cell in cells {
         assert!(cell["per_transaction"]["transactions"].as_u64().unwrap() >= 8 * 40);
     }

@@ -13,7 +13,10 @@ use std::{
 use octavo_recording::{End, Left, Recording};
 use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_units::ByteCount;
-use octavo_workload::user::{CopyOf, OwnStatement, OwnStatements, Prepared};
+use octavo_workload::{
+    Limit,
+    user::{CopyOf, OwnStatement, OwnStatements, Prepared},
+};
 
 use crate::{DatabaseError, Result, files, server::account::Account};
 
@@ -319,6 +322,8 @@ pub struct Own {
     pub copy: CopyOf,
     /// Options that make a copy work as the original does, by name.
     pub options: Vec<(String, String)>,
+    /// What its schema and settings say of other page sizes.
+    pub limits: Vec<Limit>,
     /// The cache that connections to it have unless they say otherwise.
     pub cache: ByteCount,
 }

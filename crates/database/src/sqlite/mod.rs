@@ -10,6 +10,7 @@ mod kind;
 mod limit;
 mod load;
 mod log_file;
+mod page_limits;
 mod propose;
 mod running;
 mod session;

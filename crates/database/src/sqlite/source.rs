@@ -31,6 +31,7 @@ use super::{
     failure::sort,
     inspect::{beside, uri},
     load::{BUFFER, count_rows, create, finish, note_rows},
+    page_limits::{Facts, limits},
     temporary::Unmeasured,
 };
 use crate::{DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files, own::Own};
@@ -77,6 +78,14 @@ impl Header {
 
     fn has_log(&self) -> bool {
         self.0[19] == 2
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            application_id: self.number(68),
+            has_log: self.has_log(),
+            is_auto_vacuumed: self.number(52) != 0,
+        }
     }
 
     /// The cache that connections have: pages, which a `PRAGMA default_cache_size` left here,
@@ -254,6 +263,7 @@ impl Source {
                 sorts_by_bytes: false,
                 source: self.path.clone().into_os_string(),
             },
+            limits: limits(self.header.facts(), page_size),
             options: vec![("journal-mode".into(), journal_mode.name().into())],
             cache: self.header.cache(page_size),
         })

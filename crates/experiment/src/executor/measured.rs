@@ -329,6 +329,12 @@ impl Executor for MeasuredExecutor<'_> {
         if self.unavailable(cell).is_some() {
             return Ok(None);
         }
+        let own = self.resolved.plan().own.as_ref();
+        if let Some(reason) = own.and_then(|own| own.forbidden(cell.page_size)) {
+            let reason = reason.to_owned();
+            self.do_without(cell, DatabaseError::Rows { reason }, monitor)?;
+            return Ok(None);
+        }
         let database = self.resolved.database(&cell.database);
         let derives = database
             .derivation(self.resolved.workload(cell.data))

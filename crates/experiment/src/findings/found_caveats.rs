@@ -1,6 +1,6 @@
 //! What findings themselves say against believing them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use octavo_database::{REFUSES_ROWS, Registry, RestoreMethod, StoragePath};
 use octavo_units::{ByteCount, PageSize};
@@ -180,15 +180,20 @@ pub(super) fn found_caveats(
     let refused: Vec<(PageSize, &str)> = refused
         .filter_map(|run| Some((run.cell.page_size, run.reason.strip_prefix(REFUSES_ROWS)?)))
         .collect();
-    if let Some((_, reason)) = refused.first() {
-        let mut page_sizes: Vec<PageSize> = refused.iter().map(|(size, _)| *size).collect();
-        page_sizes.sort_unstable();
-        page_sizes.dedup();
-        caveats.push(Caveat::DoNotFit {
-            page_sizes,
-            reason: (*reason).to_owned(),
-        });
+    let mut by_reason: BTreeMap<&str, BTreeSet<PageSize>> = BTreeMap::new();
+    for (page_size, reason) in &refused {
+        by_reason.entry(reason).or_default().insert(*page_size);
     }
+    let mut by_reason: Vec<_> = by_reason.into_iter().collect();
+    // The smallest pages first.
+    by_reason.sort_by(|(_, one), (_, other)| one.cmp(other));
+    let does_not_fit = by_reason
+        .into_iter()
+        .map(|(reason, sizes)| Caveat::DoNotFit {
+            page_sizes: sizes.into_iter().collect(),
+            reason: reason.to_owned(),
+        });
+    caveats.extend(does_not_fit);
     let failed = findings.runs_failed.len() - refused.len();
     if failed > 0 {
         caveats.push(Caveat::RunsFailed { runs: failed });

@@ -204,11 +204,15 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
         let why = format!("no run of {reference} gave a figure to compare with.");
         return Some(("no answer".into(), why));
     }
-    if !group
-        .cells
-        .iter()
-        .any(|cell| !cell.reference && is_known(cell))
-    {
+    let mut others = group.cells.iter().filter(|cell| !cell.reference);
+    let own = findings.plan.own.as_ref();
+    let is_forbidden =
+        |cell: &CellFindings| own.is_some_and(|own| own.forbidden(cell.cell.page_size).is_some());
+    if others.clone().all(is_forbidden) {
+        let why = "your schema allows no other page size that was to be measured.";
+        return Some((format!("keep {reference}"), why.into()));
+    }
+    if !others.any(is_known) {
         let why = format!("no run but that of {reference} gave a figure.");
         return Some(("no answer".into(), why));
     }

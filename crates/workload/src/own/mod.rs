@@ -253,6 +253,7 @@ mod tests {
                 scripts: weights.iter().map(script).collect(),
                 unlike: Vec::new(),
                 recording: None,
+                limits: Vec::new(),
                 is_guess: false,
                 prepared: None,
             };

@@ -5,11 +5,13 @@
 //! |---|---|
 //! | tools | the client and the dump program |
 //! | original | the user's server: what it is asked, and the dump |
+//! | limits | what its schema and settings say of other page sizes |
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
 //! | trial | a server with the schema alone, in which statements are tried |
 
+mod limits;
 mod original;
 mod propose;
 mod recording;
@@ -44,7 +46,15 @@ use trial::Trial;
 
 impl CopyOwn for Mysql {
     fn examine(&self, source: &OsStr) -> Result<Own> {
-        Original::open(source, self.programs()?)?.examine(source)
+        let original = Original::open(source, self.programs()?)?;
+        let own = original.examine(source)?;
+        let (flavour, present) = (original.tools().flavour, own.copy.page_size);
+        let limits = match limits::Facts::ask(&original) {
+            Ok(facts) => limits::limits(&facts, flavour, present),
+            // What can be copied can be measured, whatever else an account may not ask.
+            Err(error) => vec![limits::unknown(&error.to_string(), present)],
+        };
+        Ok(Own { limits, ..own })
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<String>> {

@@ -171,6 +171,7 @@ impl Original {
                 source: source.to_owned(),
             },
             options: Vec::new(),
+            limits: Vec::new(),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
         })
     }

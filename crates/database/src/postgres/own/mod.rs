@@ -5,12 +5,14 @@
 //! |---|---|
 //! | tools | `psql`, `pg_dump` and `pg_restore`, and which versions go together |
 //! | original | the user's server: what it is asked, and the dump |
+//! | limits | what its schema and settings say of other page sizes |
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
 //! | setup | encoding, order of texts and settings of the database |
 //! | trial | a server with the schema alone, in which statements are tried |
 
+mod limits;
 mod original;
 mod propose;
 mod recording;

@@ -15,6 +15,7 @@ use octavo_workload::user::CopyOf;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
+    limits,
     restore::Dump,
     setup::{self, Setup},
     tools::{MAJOR_MIN, Tools, environment},
@@ -57,6 +58,7 @@ struct Facts {
     synchronous_commit: String,
     /// Numbers that move with rows and with the schema.
     state: Vec<String>,
+    limits: limits::Facts,
 }
 
 /// The first half of a question whose answer is one line of JSON; what follows is the setup. The
@@ -95,7 +97,11 @@ impl Original {
         let facts: Facts = ask(
             &url,
             &any,
-            &format!("{QUESTION}{}, 'bytes', {BYTES})", setup::QUESTION),
+            &format!(
+                "{QUESTION}{}, 'bytes', {BYTES}, 'limits', {})",
+                setup::QUESTION,
+                limits::QUESTION
+            ),
         )?;
         let major = facts.version / 10_000;
         if major > ours {
@@ -161,6 +167,7 @@ impl Original {
                 source: source.to_owned(),
             },
             options: Vec::new(),
+            limits: limits::limits(&facts.limits, page_size),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
         })
     }

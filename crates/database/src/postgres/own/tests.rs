@@ -154,6 +154,7 @@ fn workload(prepared: Prepared) -> Box<dyn Workload> {
         }],
         unlike: Vec::new(),
         recording: None,
+        limits: Vec::new(),
         is_guess: false,
         prepared: Some(prepared),
     };

@@ -271,7 +271,7 @@ fn recorded(
         let name = name(path, &files);
         files.push(name);
     }
-    let recording = copies.read_recording(copy, &settings.recordings)?;
+    let recording = copies.read_recording(&settings.source, copy, &settings.recordings)?;
     let fingerprint = recording.fingerprint() >> 12;
     let tried = copies.prepare(&settings.source, Statements::Recorded(recording, &files))?;
     let recording = of_recording(&tried.prepared, files);

@@ -11,16 +11,28 @@ pub struct Dialect {
     pub has_double_quoted_texts: bool,
     /// Whether `#` begins a comment.
     pub has_hash_comments: bool,
+    /// Whether `--` begins a comment only with white space behind it.
+    pub has_spaced_comments: bool,
     /// Whether `$tag$` begins a quoted text.
     pub has_dollar_quotes: bool,
     /// Whether `[` begins a quoted name.
     pub has_bracketed_names: bool,
     /// Whether sessions can begin transactions by themselves (`SET autocommit = 0`).
     pub has_autocommit: bool,
+    /// Whether a text is what a program sent at once, so that it is one statement with all that
+    /// stands in the body of a routine. In other recordings a body ends with `; END`.
+    pub has_whole_texts: bool,
+    /// Whether statements of one text are one transaction.
+    pub has_text_transactions: bool,
+    /// Whether a savepoint outside of a transaction begins one.
+    pub has_outer_savepoints: bool,
+    /// Functions in capitals whose effect lasts as long as the session, which does not end when
+    /// statements are sent again.
+    pub session_functions: &'static [&'static str],
     /// What parameters begin with that have no value here.
     pub parameter_marks: &'static [u8],
     /// How a parameter is written in the place of a literal of this type, so that it has the same
-    /// type; `None` where the literal has to stay.
+    /// type; `None` where the literal has to stay. It is not asked for NULL.
     pub parameter: fn(Type) -> Option<Mark>,
 }
 
@@ -45,6 +57,34 @@ pub enum Type {
     Text,
     /// Bytes in hexadecimal digits, as in `x'00ff'`.
     Bytes,
+    /// NULL, which is of any type.
+    Null,
+}
+
+impl Type {
+    /// The type of a parameter that stands for values of both, if there is one.
+    pub(crate) fn join(self, other: Self) -> Option<Self> {
+        Some(match (self, other) {
+            (one, other) if one == other => one,
+            (Self::Null, other) | (other, Self::Null) => other,
+            (Self::Integer, Self::Long) | (Self::Long, Self::Integer) => Self::Long,
+            (
+                Self::Decimal { digits, scale },
+                Self::Decimal {
+                    digits: other_digits,
+                    scale: other_scale,
+                },
+            ) => {
+                let whole = (digits - scale).max(other_digits - other_scale);
+                let scale = scale.max(other_scale);
+                Self::Decimal {
+                    digits: whole + scale,
+                    scale,
+                }
+            }
+            _ => return None,
+        })
+    }
 }
 
 /// A parameter that stands for a literal.

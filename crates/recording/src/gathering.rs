@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    fmt::Write as _,
     time::Duration,
 };
 
@@ -9,7 +10,7 @@ use octavo_script::{Access, Control, PARAMETERS_MAX, Part, StatementKind, statem
 
 use crate::{
     dialect::{Dialect, Mark, Type},
-    form::{Cut, cut, split, unquoted},
+    form::{Cut, cut, has_no_end, mark, split, unquoted},
     left::Left,
     recording::{End, Form, Held, Recording, Step, Transaction, place},
 };
@@ -60,7 +61,7 @@ struct Growing {
 /// The place of a literal.
 #[derive(Debug)]
 struct Slot {
-    mark: Mark,
+    class: Type,
     /// As it was written first.
     written: String,
     differs: bool,
@@ -78,6 +79,14 @@ struct Session {
     /// What was taken for transactions of one statement since the last one that was begun or
     /// ended.
     alone: Vec<usize>,
+    /// Savepoints of the open transaction: their names, and how many statements it had.
+    savepoints: Vec<(String, usize)>,
+    /// The savepoint that began the open transaction, where one did.
+    outer: Option<String>,
+    /// Whether the open transaction is that of one text.
+    is_of_text: bool,
+    /// Whether the open transaction failed, so that it cannot be committed.
+    has_failed: bool,
 }
 
 /// The statement before, which may turn out to have failed.
@@ -167,14 +176,52 @@ impl Gathering {
 
     /// A session ends, and what it has begun is undone.
     pub fn ended(&mut self, session: &str) {
-        if let Some(session) = self.sessions.get_mut(session)
-            && let Some(open) = session.open.take()
-        {
-            self.transactions.push(Begun {
-                end: End::Rollback,
-                ..open
-            });
+        self.close(session, End::Rollback);
+    }
+
+    /// All sessions end, as when a server starts again.
+    pub fn restarted(&mut self) {
+        let mut names: Vec<String> = self.sessions.keys().cloned().collect();
+        names.sort_unstable();
+        for name in names {
+            self.ended(&name);
+            if let Some(before) = self.sessions.remove(&name) {
+                self.sessions
+                    .insert(format!("{name}\u{0}{}", before.number), before);
+            }
         }
+    }
+
+    /// Ends the session's open transaction, if there is one.
+    fn close(&mut self, session: &str, end: End) -> bool {
+        let Some(known) = self.sessions.get_mut(session) else {
+            return false;
+        };
+        known.savepoints.clear();
+        known.outer = None;
+        known.is_of_text = false;
+        let has_failed = std::mem::take(&mut known.has_failed);
+        let Some(open) = known.open.take() else {
+            return false;
+        };
+        let end = if has_failed { End::Rollback } else { end };
+        self.transactions.push(Begun { end, ..open });
+        true
+    }
+
+    /// Opens a transaction of the session's.
+    fn open(&mut self, session: &str, access: Option<Access>) {
+        // Servers commit what is open.
+        self.close(session, End::Commit);
+        let known = self.session(session);
+        known.alone.clear();
+        known.is_whole = true;
+        known.open = Some(Begun {
+            session: known.number,
+            steps: Vec::new(),
+            access,
+            end: End::Commit,
+        });
     }
 
     /// A statement, or several with semicolons between them, in this `line` of the file. `bound`
@@ -187,8 +234,21 @@ impl Gathering {
         bound: Option<&[Option<&str>]>,
         took: Option<Duration>,
     ) {
-        for range in split(text, self.dialect) {
+        // Where its statements end is not known then.
+        if self.dialect.has_whole_texts && has_no_end(text, self.dialect) {
+            return self.left(session, &Left::NoEnd, took);
+        }
+        let ranges = split(text, self.dialect);
+        let is_open = |of: &Self| of.sessions.get(session).is_some_and(|of| of.open.is_some());
+        if ranges.len() > 1 && self.dialect.has_text_transactions && !is_open(self) {
+            self.open(session, None);
+            self.session(session).is_of_text = true;
+        }
+        for range in ranges {
             self.run_one(session, line, &text[range], bound);
+        }
+        if self.session(session).is_of_text {
+            self.close(session, End::Commit);
         }
         if let Some(took) = took {
             self.took(session, took);
@@ -197,55 +257,117 @@ impl Gathering {
 
     fn run_one(&mut self, session: &str, line: u64, text: &str, bound: Option<&[Option<&str>]>) {
         let cut = cut(text, self.dialect);
+        if cut.has_no_end {
+            return self.left(session, &Left::NoEnd, None);
+        }
         let plain = whole(text, &cut);
-        match statement_kind(&plain) {
-            StatementKind::Begin(access) => {
-                let session = self.session(session);
-                session.last = Last::Control;
-                session.alone.clear();
-                session.is_whole = true;
-                let new = Begun {
-                    session: session.number,
-                    steps: Vec::new(),
-                    access,
-                    end: End::Commit,
-                };
-                // Servers commit what is open.
-                if let Some(open) = session.open.replace(new) {
-                    self.transactions.push(open);
+        let words = words(&plain);
+        let of: Vec<&str> = words.iter().map(String::as_str).collect();
+        match (&of[..], statement_kind(&plain)) {
+            (_, StatementKind::Begin(access)) => self.begin(session, access),
+            (["XA", "START" | "BEGIN", ..], _) => self.begin(session, None),
+            (["XA", "PREPARE" | "COMMIT", ..] | ["PREPARE", "TRANSACTION", ..], _) => {
+                self.end(session, Control::Commit);
+            }
+            (["XA", "ROLLBACK", ..], _) => self.end(session, Control::Rollback),
+            (["XA", ..], _) => {}
+            (_, StatementKind::End(control)) => {
+                let access = self.session(session).open.as_ref().map(|open| open.access);
+                self.end(session, control);
+                let chain = of.iter().position(|word| *word == "CHAIN");
+                let is_chained = chain.is_some_and(|at| at == 0 || of[at - 1] != "NO");
+                if let Some(access) = access.filter(|_| is_chained) {
+                    self.open(session, access);
                 }
             }
-            StatementKind::End(control) => self.end(session, control),
-            StatementKind::Statement => {
-                let words = words(&plain);
-                self.run(
-                    session,
-                    &words,
-                    Told {
-                        line,
-                        text,
-                        plain,
-                        cut,
-                        bound: bound.unwrap_or_default(),
-                    },
-                );
+            (["SAVEPOINT", ..], _) => {
+                self.savepoint(session, &plain);
+                self.left_out(session, &Left::of_word(&words[0]));
+            }
+            (["RELEASE", ..], _) => {
+                let name = last_name(&plain);
+                let is_outer = self.session(session).outer.as_ref() == Some(&name);
+                self.left_out(session, &Left::of_word(&words[0]));
+                if is_outer {
+                    self.end(session, Control::Commit);
+                }
+            }
+            (["ROLLBACK", ..], _) => {
+                self.roll_back_to(session, &last_name(&plain));
+                self.left_out(session, &Left::of_word(&words[0]));
+            }
+            _ => {
+                let bound = bound.unwrap_or_default();
+                let told = Told {
+                    line,
+                    text,
+                    plain,
+                    cut,
+                    bound,
+                };
+                self.run(session, &of, told);
             }
         }
     }
 
+    fn begin(&mut self, session: &str, access: Option<Access>) {
+        let known = self.session(session);
+        // What stands before it in the same text belongs to it.
+        if std::mem::take(&mut known.is_of_text) && known.open.is_some() {
+            known.last = Last::Control;
+            return;
+        }
+        self.open(session, access);
+        self.session(session).last = Last::Control;
+    }
+
+    fn savepoint(&mut self, session: &str, text: &str) {
+        let name = last_name(text);
+        let begins = self.dialect.has_outer_savepoints;
+        if self.session(session).open.is_none() && begins {
+            self.open(session, None);
+            self.session(session).outer = Some(name.clone());
+        }
+        let known = self.session(session);
+        if let Some(open) = &known.open {
+            known.savepoints.push((name, open.steps.len()));
+        }
+    }
+
+    /// Leaves out what ran since a savepoint.
+    fn roll_back_to(&mut self, session: &str, name: &str) {
+        let known = self.session(session);
+        let place = known
+            .savepoints
+            .iter()
+            .rposition(|(known, _)| known == name);
+        let (Some(place), Some(open)) = (place, &mut known.open) else {
+            return;
+        };
+        let begin = known.savepoints[place].1.min(open.steps.len());
+        let undone = open.steps.len() - begin;
+        open.steps.truncate(begin);
+        known.savepoints.truncate(place + 1);
+        // It can be committed again.
+        known.has_failed = false;
+        self.leave(&Left::Undone, undone as u64);
+    }
+
     fn end(&mut self, session: &str, control: Control) {
+        let end = match control {
+            Control::Commit => End::Commit,
+            _ => End::Rollback,
+        };
         let has_autocommit = self.dialect.has_autocommit;
         let known = self.session(session);
         known.last = Last::Control;
         let alone = std::mem::take(&mut known.alone);
         let is_whole = std::mem::replace(&mut known.is_whole, true);
-        if let Some(open) = known.open.take() {
-            let end = match (control, open.end) {
-                (Control::Commit, End::Commit) => End::Commit,
-                _ => End::Rollback,
-            };
-            self.transactions.push(Begun { end, ..open });
-        } else if !is_whole {
+        let autocommit = known.autocommit;
+        if self.close(session, end) {
+            return;
+        }
+        if !is_whole {
             // Its beginning is not here, and what was taken for transactions of one statement may
             // be a part of it.
             for position in alone {
@@ -253,19 +375,16 @@ impl Gathering {
                 self.leave(&Left::Cut, steps.len() as u64);
             }
         } else if has_autocommit
-            && known.autocommit != Some(true)
+            && autocommit != Some(true)
             && let [first, others @ ..] = &alone[..]
         {
             // The session begins transactions by itself.
-            known.autocommit = Some(false);
+            self.session(session).autocommit = Some(false);
             for other in others {
                 let steps = std::mem::take(&mut self.transactions[*other].steps);
                 self.transactions[*first].steps.extend(steps);
             }
-            self.transactions[*first].end = match control {
-                Control::Commit => End::Commit,
-                _ => End::Rollback,
-            };
+            self.transactions[*first].end = end;
         }
     }
 
@@ -277,31 +396,41 @@ impl Gathering {
 
     /// Counts a statement that is not sent again.
     pub fn left(&mut self, session: &str, reason: &Left, took: Option<Duration>) {
-        self.statements += 1;
-        self.session(session).last = Last::Other;
-        self.leave(reason, 1);
+        self.left_out(session, reason);
         if let Some(took) = took {
             self.took(session, took);
         }
     }
 
-    fn run(&mut self, session: &str, words: &[String], told: Told<'_>) {
-        let first = words.first().map(String::as_str).unwrap_or_default();
+    fn left_out(&mut self, session: &str, reason: &Left) {
+        self.statements += 1;
+        self.session(session).last = Last::Other;
+        self.leave(reason, 1);
+    }
+
+    fn run(&mut self, session: &str, words: &[&str], told: Told<'_>) {
+        let first = words.first().copied().unwrap_or_default();
         if first == "SET" && self.dialect.has_autocommit {
             // Behind "SESSION" and the like.
-            let setting = words.iter().position(|word| word == "AUTOCOMMIT");
+            let setting = words.iter().position(|word| *word == "AUTOCOMMIT");
             if let Some(value) = setting.and_then(|position| words.get(position + 1)) {
-                let session = self.session(session);
-                session.autocommit = Some(!matches!(value.as_str(), "0" | "OFF" | "FALSE"));
+                let is_on = !matches!(*value, "0" | "OFF" | "FALSE");
+                if is_on {
+                    self.close(session, End::Commit);
+                }
+                self.session(session).autocommit = Some(is_on);
             }
         }
         if !SENT.contains(&first) {
-            self.left(session, &Left::Word(first.to_owned()), None);
-            return;
+            return self.left_out(session, &Left::of_word(first));
+        }
+        let is_of_session = |word: &&str| self.dialect.session_functions.contains(word);
+        if words.iter().any(is_of_session) {
+            return self.left_out(session, &Left::SessionLock);
         }
         let step = match self.step(told) {
             Ok(step) => step,
-            Err(reason) => return self.left(session, &reason, None),
+            Err(reason) => return self.left_out(session, &reason),
         };
         self.statements += 1;
         let next = self.transactions.len();
@@ -342,7 +471,7 @@ impl Gathering {
         if self.held > HELD_MAX {
             return Err(Left::Long);
         }
-        if cut.has_parameters && bound.is_empty() {
+        if cut.parameters > bound.len() {
             return Err(Left::NoValues);
         }
         if bound.len() > PARAMETERS_MAX {
@@ -353,7 +482,7 @@ impl Gathering {
             cut = Cut {
                 texts: vec![plain],
                 literals: Vec::new(),
-                has_parameters: true,
+                ..cut
             };
         }
         let form = self.form(line, text, &cut, bound.len());
@@ -366,7 +495,7 @@ impl Gathering {
         }
         for literal in &cut.literals {
             let written = &text[literal.range.clone()];
-            let held = self.datum(written, literal.class, literal.mark.is_real);
+            let held = self.datum(written, literal.class);
             self.values.push(held);
         }
         for value in bound {
@@ -390,19 +519,21 @@ impl Gathering {
         for (position, piece) in cut.texts.iter().enumerate() {
             key.push_str(piece);
             if let Some(literal) = cut.literals.get(position) {
-                let Mark { before, behind, .. } = &literal.mark;
-                key.extend(["\u{0}", before, "\u{1}", behind, "\u{0}"]);
+                let _infallible = write!(key, "\u{0}{:?}\u{0}", literal.class);
             }
         }
+        // As many values as its program gave.
+        let _infallible = write!(key, "\u{0}{bound}");
         if let Some(known) = self.by_key.get(&key) {
             return *known;
         }
         let slots = cut.literals.iter().map(|literal| Slot {
-            mark: literal.mark.clone(),
+            class: literal.class,
             written: text[literal.range.clone()].to_owned(),
             differs: false,
         });
-        self.held += 3 * text.len() + 200;
+        // Its text, its key and its slots.
+        self.held += 4 * text.len() + cut.literals.len() * 2 * size_of::<Slot>() + 256;
         self.forms.push(Growing {
             texts: cut.texts.clone(),
             slots: slots.collect(),
@@ -425,7 +556,8 @@ impl Gathering {
         }
     }
 
-    fn datum(&mut self, written: &str, class: Type, is_real: bool) -> Held {
+    fn datum(&mut self, written: &str, class: Type) -> Held {
+        let is_real = mark(class, self.dialect).is_some_and(|mark| mark.is_real);
         // Between a sign and its number there may be white space.
         let number = || written.split_whitespace().collect::<String>();
         match class {
@@ -434,6 +566,7 @@ impl Gathering {
                 self.hold(&text)
             }
             Type::Bytes => self.hold(&written[2..written.len() - 1]),
+            Type::Null => Held::Null,
             _ if is_real => number().parse().map_or(Held::Null, Held::Real),
             Type::Integer | Type::Long => number().parse().map_or(Held::Null, Held::Integer),
             Type::Decimal { .. } | Type::Double => self.hold(&number()),
@@ -464,9 +597,7 @@ impl Gathering {
         let known = self.session(session);
         let last = std::mem::replace(&mut known.last, Last::Other);
         // Servers that tell of failures end the transaction with them.
-        if let Some(open) = &mut known.open {
-            open.end = End::Rollback;
-        }
+        known.has_failed = known.open.is_some();
         if !was_told {
             self.statements += 1;
             self.leave(&Left::Failed, 1);
@@ -492,6 +623,7 @@ impl Gathering {
         for steps in open {
             self.leave(&Left::Cut, steps as u64);
         }
+        let places = self.join_forms();
         let wide = |form: &Growing| {
             let slots = form.slots.iter().filter(|slot| slot.differs).count();
             slots + form.bound <= PARAMETERS_MAX
@@ -502,13 +634,18 @@ impl Gathering {
             took: self.took,
             left: std::mem::take(&mut self.left),
             texts: std::mem::take(&mut self.texts),
-            forms: self.forms.iter().map(Growing::finish).collect(),
+            forms: self
+                .forms
+                .iter()
+                .map(|form| form.finish(self.dialect))
+                .collect(),
             ..Recording::default()
         };
         for begun in &self.transactions {
             let begin = place(recording.steps.len());
             for step in &begun.steps {
-                let form = &self.forms[step.form as usize];
+                let joined = places[step.form as usize];
+                let form = &self.forms[joined as usize];
                 let first = step.values as usize;
                 let values = place(recording.values.len());
                 let slots = form.slots.iter().enumerate();
@@ -517,7 +654,11 @@ impl Gathering {
                 let bound = first + form.slots.len();
                 let kept = differing.chain(bound..bound + form.bound);
                 recording.values.extend(kept.map(|at| self.values[at]));
-                recording.steps.push(Step { values, ..*step });
+                recording.steps.push(Step {
+                    form: joined,
+                    values,
+                    ..*step
+                });
             }
             recording.transactions.push(Transaction {
                 session: begun.session,
@@ -534,16 +675,77 @@ impl Gathering {
         order.sort_by_key(|form| std::cmp::Reverse(runs[*form]));
         let mut frequent = vec![false; runs.len()];
         for form in order.into_iter().take(FORMS_MAX) {
-            frequent[form] = true;
+            frequent[form] = runs[form] > 0;
         }
         recording.retain(&frequent, &Left::Rare);
         recording
     }
 }
 
+impl Gathering {
+    /// Joins forms that differ in NULLs and the sizes of numbers alone. Answers the place of each
+    /// one, where it is itself unless it was joined to another.
+    fn join_forms(&mut self) -> Vec<u32> {
+        let mut places: Vec<u32> = (0..self.forms.len()).map(place).collect();
+        let mut alike: HashMap<Vec<&str>, Vec<usize>> = HashMap::new();
+        for (position, form) in self.forms.iter().enumerate() {
+            if !form.slots.is_empty() {
+                let texts = form.texts.iter().map(String::as_str).collect();
+                alike.entry(texts).or_default().push(position);
+            }
+        }
+        let mut groups: Vec<Vec<usize>> = alike.into_values().filter(|of| of.len() > 1).collect();
+        groups.sort_unstable();
+        for mut group in groups {
+            // Those that are sure of most types first.
+            let nulls = |form: &Growing| {
+                let slots = form.slots.iter();
+                slots.filter(|slot| slot.class == Type::Null).count()
+            };
+            group.sort_by_key(|form| (nulls(&self.forms[*form]), *form));
+            let mut kept: Vec<usize> = Vec::new();
+            for form in group {
+                let joined = kept.iter().find_map(|&other| {
+                    let classes = self.forms[other].joined(&self.forms[form], self.dialect)?;
+                    Some((other, classes))
+                });
+                let Some((other, classes)) = joined else {
+                    kept.push(form);
+                    continue;
+                };
+                let from = std::mem::take(&mut self.forms[form].slots);
+                // What was joined has no runs of its own.
+                let runs = std::mem::take(&mut self.forms[form].runs);
+                let into = &mut self.forms[other];
+                for ((slot, from), class) in into.slots.iter_mut().zip(&from).zip(classes) {
+                    slot.differs |= from.differs || slot.written != from.written;
+                    slot.class = class;
+                }
+                into.runs += runs;
+                places[form] = place(other);
+            }
+        }
+        places
+    }
+}
+
 impl Growing {
+    /// The types of the slots of both, if one parameter can stand for both.
+    fn joined(&self, other: &Self, dialect: &Dialect) -> Option<Vec<Type>> {
+        if self.bound != other.bound {
+            return None;
+        }
+        let slots = self.slots.iter().zip(&other.slots);
+        slots
+            .map(|(one, other)| {
+                let class = one.class.join(other.class)?;
+                mark(class, dialect).map(|_| class)
+            })
+            .collect()
+    }
+
     /// With parameters where values differ.
-    fn finish(&self) -> Form {
+    fn finish(&self, dialect: &Dialect) -> Form {
         let mut parts: Vec<Part> = Vec::new();
         let mut text = String::new();
         let mut parameters = 0;
@@ -551,11 +753,12 @@ impl Growing {
             text.push_str(piece);
             match self.slots.get(position) {
                 Some(slot) if slot.differs => {
-                    text.push_str(&slot.mark.before);
+                    let mark = mark(slot.class, dialect).unwrap_or(Mark::PLAIN);
+                    text.push_str(&mark.before);
                     parts.push(Part::Text(std::mem::take(&mut text)));
                     parts.push(Part::Parameter(parameters));
                     parameters += 1;
-                    text.push_str(&slot.mark.behind);
+                    text.push_str(&mark.behind);
                 }
                 Some(slot) => text.push_str(&slot.written),
                 None => {}
@@ -571,6 +774,20 @@ impl Growing {
             file: self.file,
         }
     }
+}
+
+/// The name at the end of a savepoint's statement, without quotes.
+fn last_name(text: &str) -> String {
+    let text = text.trim_end();
+    let name = match text.chars().next_back() {
+        Some(quote @ ('"' | '`' | '\'' | ']')) => {
+            let begin = if quote == ']' { '[' } else { quote };
+            let inner = &text[..text.len() - 1];
+            inner.rfind(begin).map_or(inner, |at| &inner[at + 1..])
+        }
+        _ => text.rsplit(char::is_whitespace).next().unwrap_or(text),
+    };
+    name.to_lowercase()
 }
 
 /// A statement as it is written, without comments.

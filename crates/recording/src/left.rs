@@ -5,9 +5,8 @@ use std::fmt;
 /// The reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Left {
-    /// It begins with this word, in upper case: it changes settings or definitions, or moves data
-    /// in another way.
-    Word(String),
+    /// It begins with this word: it changes settings or definitions, or moves data in another way.
+    Word(&'static str),
     /// It failed when it was recorded.
     Failed,
     /// Its transaction began before the recording or ended after it.
@@ -16,6 +15,12 @@ pub enum Left {
     OtherDatabase,
     /// Its values are not in the recording.
     NoValues,
+    /// It is cut off: a quote or comment has no end.
+    NoEnd,
+    /// A savepoint was rolled back to that stood before it.
+    Undone,
+    /// It locks something for the rest of its session.
+    SessionLock,
     /// It has bytes that are no text.
     NoText,
     /// It has more values than a statement can have parameters.
@@ -37,11 +42,88 @@ impl fmt::Display for Left {
             Self::Cut => "of transactions that the recording has in part",
             Self::OtherDatabase => "of other databases",
             Self::NoValues => "whose values were not recorded",
+            Self::NoEnd => "that are cut off",
+            Self::Undone => "that a savepoint undid",
+            Self::SessionLock => "that lock for their whole session",
             Self::NoText => "with bytes that are no text",
             Self::ManyValues => "with too many values",
             Self::Rare => "of rare forms",
             Self::Long => "behind what fits into memory",
             Self::Refused => "that the copy refuses",
         })
+    }
+}
+
+/// Words that statements begin with, of all databases whose recordings are read. What is none of
+/// them may be a part of a value in a damaged recording, and is not told.
+const WORDS: [&str; 61] = [
+    "ALTER",
+    "ANALYZE",
+    "ATTACH",
+    "BINLOG",
+    "CACHE",
+    "CALL",
+    "CHANGE",
+    "CHECK",
+    "CHECKPOINT",
+    "CHECKSUM",
+    "CLONE",
+    "CLOSE",
+    "CLUSTER",
+    "COMMENT",
+    "COPY",
+    "CREATE",
+    "DEALLOCATE",
+    "DECLARE",
+    "DESC",
+    "DESCRIBE",
+    "DETACH",
+    "DISCARD",
+    "DO",
+    "DROP",
+    "EXECUTE",
+    "EXPLAIN",
+    "FETCH",
+    "FLUSH",
+    "GRANT",
+    "HANDLER",
+    "IMPORT",
+    "INSTALL",
+    "KILL",
+    "LISTEN",
+    "LOAD",
+    "LOCK",
+    "MOVE",
+    "NOTIFY",
+    "OPTIMIZE",
+    "PRAGMA",
+    "PREPARE",
+    "PURGE",
+    "REASSIGN",
+    "REFRESH",
+    "REINDEX",
+    "RELEASE",
+    "RENAME",
+    "REPAIR",
+    "RESET",
+    "REVOKE",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SECURITY",
+    "SET",
+    "SHOW",
+    "SHUTDOWN",
+    "TRUNCATE",
+    "UNINSTALL",
+    "UNLOCK",
+    "USE",
+    "VACUUM",
+];
+
+impl Left {
+    /// Of the first word of a statement, in capitals.
+    pub(crate) fn of_word(word: &str) -> Self {
+        let known = WORDS.iter().find(|known| **known == word);
+        Self::Word(known.copied().unwrap_or("of other kinds"))
     }
 }

@@ -9,7 +9,7 @@ use crate::left::Left;
 /// Statements of sessions, by transactions.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// Statements that differ in values alone, the most frequent ones first.
+    /// Statements that differ in values alone, in the order in which they first stand.
     pub forms: Vec<Form>,
     /// In the order in which they began.
     pub transactions: Vec<Transaction>,

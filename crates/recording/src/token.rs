@@ -38,6 +38,8 @@ pub(crate) struct Tokens<'t> {
     text: &'t str,
     dialect: &'t Dialect,
     at: usize,
+    /// Whether a quote or a comment had no end.
+    pub(crate) has_no_end: bool,
 }
 
 impl<'t> Tokens<'t> {
@@ -46,6 +48,7 @@ impl<'t> Tokens<'t> {
             text,
             dialect,
             at: 0,
+            has_no_end: false,
         }
     }
 
@@ -58,7 +61,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// The end of what is quoted from `begin`, with a doubled quote within.
-    fn quoted(&self, begin: usize, end: u8, has_backslashes: bool) -> usize {
+    fn quoted(&mut self, begin: usize, end: u8, has_backslashes: bool) -> usize {
         let mut at = begin + 1;
         while at < self.text.len() {
             match self.byte(at) {
@@ -70,6 +73,7 @@ impl<'t> Tokens<'t> {
                 _ => at += 1,
             }
         }
+        self.has_no_end = true;
         self.text.len()
     }
 
@@ -98,11 +102,13 @@ impl<'t> Tokens<'t> {
     }
 
     fn word(&self, begin: usize) -> usize {
+        // Names may have dollars in them.
         let of = self.text.as_bytes()[begin..].iter();
-        begin + of.take_while(|byte| is_word(**byte)).count()
+        let is_of = |byte: &&u8| is_word(**byte) || **byte == b'$';
+        begin + of.take_while(is_of).count()
     }
 
-    fn comment(&self, begin: usize) -> usize {
+    fn comment(&mut self, begin: usize) -> usize {
         let mut depth = 0usize;
         let mut at = begin;
         while at < self.text.len() {
@@ -120,18 +126,21 @@ impl<'t> Tokens<'t> {
                 at += 1;
             }
         }
+        self.has_no_end = true;
         self.text.len()
     }
 
     /// The end of a text in dollar quotes, if one begins here.
-    fn dollar_quoted(&self, begin: usize) -> Option<usize> {
-        let end = self.word(begin + 1);
+    fn dollar_quoted(&mut self, begin: usize) -> Option<usize> {
+        let of = self.text.as_bytes()[begin + 1..].iter();
+        let end = begin + 1 + of.take_while(|byte| is_word(**byte)).count();
         if self.byte(end) != b'$' || self.byte(begin + 1).is_ascii_digit() {
             return None;
         }
         let tag = &self.text[begin..=end];
         let content = end + 1;
         let length = self.text[content..].find(tag);
+        self.has_no_end |= length.is_none();
         Some(length.map_or(self.text.len(), |length| content + length + tag.len()))
     }
 }
@@ -154,7 +163,13 @@ impl Iterator for Tokens<'_> {
         }
         let second = self.byte(begin + 1);
         let (kind, end) = match self.byte(begin) {
-            b'-' if second == b'-' => (Kind::Comment, self.line(begin)),
+            b'-' if second == b'-'
+                && (!dialect.has_spaced_comments
+                    || self.byte(begin + 2).is_ascii_whitespace()
+                    || self.byte(begin + 2).is_ascii_control()) =>
+            {
+                (Kind::Comment, self.line(begin))
+            }
             b'#' if dialect.has_hash_comments => (Kind::Comment, self.line(begin)),
             b'/' if ["/*+", "/*!", "/*M!"]
                 .iter()

@@ -12,6 +12,11 @@ const CASTS: Dialect = Dialect {
     has_backslashes: false,
     has_double_quoted_texts: false,
     has_hash_comments: false,
+    has_spaced_comments: false,
+    has_whole_texts: true,
+    has_text_transactions: true,
+    has_outer_savepoints: false,
+    session_functions: &["PG_ADVISORY_LOCK"],
     has_dollar_quotes: true,
     has_bracketed_names: false,
     has_autocommit: false,
@@ -22,7 +27,7 @@ const CASTS: Dialect = Dialect {
             Type::Long => Mark::within("", "::int8"),
             Type::Decimal { .. } | Type::Double => Mark::within("", "::numeric"),
             Type::Text => Mark::PLAIN,
-            Type::Bytes => return None,
+            Type::Bytes | Type::Null => return None,
         })
     },
 };
@@ -32,6 +37,11 @@ const BACKSLASHES: Dialect = Dialect {
     has_backslashes: true,
     has_double_quoted_texts: true,
     has_hash_comments: true,
+    has_spaced_comments: true,
+    has_whole_texts: true,
+    has_text_transactions: false,
+    has_outer_savepoints: true,
+    session_functions: &[],
     has_dollar_quotes: false,
     has_bracketed_names: false,
     has_autocommit: true,
@@ -515,4 +525,286 @@ proptest::proptest! {
             proptest::prop_assert_eq!(&again, sent);
         }
     }
+}
+
+#[test]
+fn comments_begin_as_each_dialect_has_them() {
+    let statements = [
+        "UPDATE t SET a=a--5 WHERE id=3",
+        "UPDATE t SET a=a--6 WHERE id=4 -- c",
+    ];
+    assert_eq!(
+        sql(&of(&BACKSLASHES, &statements)),
+        ["UPDATE t SET a=a-<0> WHERE id=<1>"]
+    );
+    assert_eq!(sql(&of(&CASTS, &statements[..1])), ["UPDATE t SET a=a"]);
+}
+
+#[test]
+fn bodies_of_routines_are_no_statements() {
+    let routine = "CREATE PROCEDURE p() BEGIN INSERT INTO t VALUES (1); DELETE FROM t; END";
+    for dialect in [&CASTS, &BACKSLASHES] {
+        let recording = of(dialect, &[routine, "SELECT a FROM t"]);
+        assert_eq!(sql(&recording), ["SELECT a FROM t"]);
+        assert_eq!(left(&recording), [("CREATE".into(), 1)]);
+    }
+    // In a file of all that a connection sent, a body ends with "; END".
+    static TRACE: Dialect = Dialect {
+        has_whole_texts: false,
+        has_text_transactions: false,
+        ..CASTS
+    };
+    let trace = "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN UPDATE t SET a = CASE WHEN b THEN 1 \
+                 END; DELETE FROM t; END; SELECT a FROM t; CREATE TABLE begin_(a); SELECT b FROM t";
+    let recording = of(&TRACE, &[trace]);
+    assert_eq!(sql(&recording), ["SELECT a FROM t", "SELECT b FROM t"]);
+    assert_eq!(left(&recording), [("CREATE".into(), 2)]);
+}
+
+#[test]
+fn what_is_cut_off_is_not_sent() {
+    for text in [
+        "UPDATE t SET b = 'x",
+        "DELETE FROM t /* where",
+        "SELECT $a$ b",
+        "SELECT \"a",
+    ] {
+        let recording = of(&CASTS, &[text]);
+        assert_eq!(recording.kept(), 0, "{text}");
+        assert_eq!(left(&recording), [(Left::NoEnd.to_string(), 1)], "{text}");
+    }
+}
+
+#[test]
+fn words_that_are_none_of_sql_are_not_told() {
+    let recording = of(&CASTS, &["4111222233334444 secret", "drop table t", ""]);
+    let wanted = [("DROP".into(), 1), ("of other kinds".into(), 1)];
+    assert_eq!(left(&recording), wanted);
+}
+
+#[test]
+fn values_are_as_many_as_a_statement_wants() {
+    let mut gathering = Gathering::new(&CASTS);
+    let text = "SELECT a FROM t WHERE id=$1";
+    gathering.statement("a", 1, text, Some(&[Some("5"), Some("9")]), None);
+    gathering.statement("a", 2, text, Some(&[Some("6")]), None);
+    gathering.statement("a", 3, "SELECT $2", Some(&[Some("7")]), None);
+    let recording = gathering.finish();
+    let counts: Vec<usize> = recording.forms.iter().map(|form| form.parameters).collect();
+    assert_eq!(counts, [2, 1]);
+    assert_eq!(left(&recording), [(Left::NoValues.to_string(), 1)]);
+}
+
+#[test]
+fn savepoints_undo_and_failures_with_them() {
+    for (lines, wanted, undone) in [
+        (
+            &[
+                "a BEGIN",
+                "a 1",
+                "a SAVEPOINT s",
+                "a 2",
+                "a !",
+                "a ROLLBACK TO SAVEPOINT S",
+                "a 3",
+                "a COMMIT",
+            ][..],
+            &["0: 1 3 commit"][..],
+            0,
+        ),
+        (
+            &[
+                "a BEGIN",
+                "a 1",
+                "a SAVEPOINT \"a-b c\"",
+                "a 2",
+                "a ROLLBACK TO \"a-b c\"",
+                "a 3",
+                "a END",
+            ],
+            &["0: 1 3 commit"],
+            1,
+        ),
+        (
+            &[
+                "a BEGIN",
+                "a SAVEPOINT x",
+                "a 1",
+                "a SAVEPOINT y",
+                "a 2",
+                "a ROLLBACK TO x",
+                "a COMMIT",
+                "a 3",
+            ],
+            &["0: 3 alone"],
+            2,
+        ),
+    ] {
+        let recording = sessions(&CASTS, lines);
+        assert_eq!(transactions(&recording), wanted, "{lines:?}");
+        let found = recording.left.get(&Left::Undone).copied();
+        assert_eq!(found.unwrap_or_default(), undone, "{lines:?}");
+    }
+    // One that begins a transaction ends it.
+    let lines = [
+        "a SAVEPOINT o",
+        "a 1",
+        "a SAVEPOINT i",
+        "a 2",
+        "a RELEASE i",
+        "a RELEASE o",
+        "a 3",
+    ];
+    let recording = sessions(&BACKSLASHES, &lines);
+    assert_eq!(transactions(&recording), ["0: 1 2 commit", "0: 3 alone"]);
+}
+
+#[test]
+fn transactions_end_in_all_ways() {
+    for (dialect, lines, wanted) in [
+        (
+            &CASTS,
+            &[
+                "a BEGIN",
+                "a 1",
+                "a COMMIT AND CHAIN",
+                "a 2",
+                "a 3",
+                "a ROLLBACK",
+            ][..],
+            &["0: 1 commit", "0: 2 3 rollback"][..],
+        ),
+        (
+            &CASTS,
+            &["a BEGIN", "a 1", "a COMMIT AND NO CHAIN", "a 2"],
+            &["0: 1 commit", "0: 2 alone"],
+        ),
+        (
+            &CASTS,
+            &[
+                "a BEGIN",
+                "a 1",
+                "a PREPARE TRANSACTION 'x'",
+                "a 2",
+                "a COMMIT PREPARED 'x'",
+                "a 3",
+            ],
+            &["0: 1 commit", "0: 2 alone", "0: 3 alone"],
+        ),
+        (
+            &BACKSLASHES,
+            &[
+                "a +",
+                "a SET autocommit=0",
+                "a 1",
+                "a SET autocommit=1",
+                "a 2",
+                "a 3",
+            ],
+            &["0: 1 commit", "0: 2 alone", "0: 3 alone"],
+        ),
+        (
+            &BACKSLASHES,
+            &[
+                "a XA START 'x'",
+                "a 1",
+                "a 2",
+                "a XA END 'x'",
+                "a XA PREPARE 'x'",
+                "a XA COMMIT 'x'",
+                "a 3",
+            ],
+            &["0: 1 2 commit", "0: 3 alone"],
+        ),
+    ] {
+        assert_eq!(transactions(&sessions(dialect, lines)), wanted, "{lines:?}");
+    }
+    // Statements of one text are one transaction where a server has it so.
+    let two = "SELECT a FROM t WHERE id = 1; SELECT a FROM t WHERE id = 2";
+    assert_eq!(transactions(&of(&CASTS, &[two])), ["0: 1 2 commit"]);
+    assert_eq!(
+        transactions(&of(&BACKSLASHES, &[two])),
+        ["0: 1 alone", "0: 2 alone"]
+    );
+    let begun = "SELECT a FROM t WHERE id = 1; BEGIN; SELECT a FROM t WHERE id = 2";
+    assert_eq!(
+        transactions(&of(
+            &CASTS,
+            &[begun, "SELECT a FROM t WHERE id = 3", "COMMIT"]
+        )),
+        ["0: 1 2 3 commit"]
+    );
+}
+
+#[test]
+fn sessions_end_with_their_server() {
+    let mut gathering = Gathering::new(&CASTS);
+    let select = |gathering: &mut Gathering, id: u32| {
+        let text = format!("SELECT a FROM t WHERE id = {id}");
+        gathering.statement("a", 1, &text, None, None);
+    };
+    gathering.statement("a", 1, "BEGIN", None, None);
+    select(&mut gathering, 1);
+    gathering.restarted();
+    select(&mut gathering, 2);
+    let recording = gathering.finish();
+    assert_eq!(transactions(&recording), ["0: 1 rollback", "1: 2 alone"]);
+}
+
+#[test]
+fn forms_that_differ_in_nulls_and_sizes_are_one() {
+    let recording = of(
+        &CASTS,
+        &[
+            "INSERT INTO t VALUES (1, 'a', NULL)",
+            "INSERT INTO t VALUES (5000000000, NULL, 1.5)",
+            "INSERT INTO t VALUES (NULL, NULL, 2.25)",
+            "INSERT INTO t VALUES ('x', 'b', NULL)",
+        ],
+    );
+    assert_eq!(
+        sql(&recording),
+        [
+            "INSERT INTO t VALUES (<0>::int8, <1>, <2>::numeric)",
+            "INSERT INTO t VALUES ('x', 'b', NULL)",
+        ]
+    );
+    let values: Vec<Vec<Datum<'_>>> = recording.transactions[..3]
+        .iter()
+        .map(|of| recording.values(&recording.steps(of)[0]).collect())
+        .collect();
+    assert_eq!(
+        values,
+        [
+            [Datum::Integer(1), Datum::Text("a"), Datum::Null],
+            [
+                Datum::Integer(5_000_000_000),
+                Datum::Null,
+                Datum::Text("1.5")
+            ],
+            [Datum::Null, Datum::Null, Datum::Text("2.25")],
+        ]
+    );
+}
+
+#[test]
+fn columns_that_are_named_by_numbers_are_no_values() {
+    let statements = [
+        "SELECT a, b FROM t WHERE c = 1 ORDER BY a, 2 LIMIT 1",
+        "SELECT a, b FROM t WHERE c = 2 ORDER BY a, 3 LIMIT 2",
+        "SELECT a, b FROM t WHERE c = 3 ORDER BY a, 3 LIMIT 3",
+    ];
+    assert_eq!(
+        sql(&of(&CASTS, &statements)),
+        [
+            "SELECT a, b FROM t WHERE c = 1 ORDER BY a, 2 LIMIT 1",
+            "SELECT a, b FROM t WHERE c = <0>::int4 ORDER BY a, 3 LIMIT <1>::int4",
+        ]
+    );
+}
+
+#[test]
+fn locks_of_sessions_are_left_out() {
+    let recording = of(&CASTS, &["SELECT pg_advisory_lock(5)", "SELECT a FROM t"]);
+    assert_eq!(left(&recording), [(Left::SessionLock.to_string(), 1)]);
 }

@@ -229,7 +229,10 @@ pub fn kind(text: &str) -> Kind {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["BEGIN", ..] | ["START", "TRANSACTION", ..] => Kind::Begin(access(&words)),
-        ["ROLLBACK", .., "TO", _] | ["ROLLBACK", .., "TO", "SAVEPOINT", _] => Kind::Statement,
+        // The name may be in quotes, and is no word then.
+        ["ROLLBACK", rest @ ..] if rest.contains(&"TO") => Kind::Statement,
+        // Of a transaction that another session may have begun.
+        ["COMMIT" | "ROLLBACK", "PREPARED", ..] => Kind::Statement,
         ["COMMIT" | "END", ..] => Kind::End(Control::Commit),
         ["ROLLBACK" | "ABORT", ..] => Kind::End(Control::Rollback),
         _ => Kind::Statement,
@@ -346,6 +349,8 @@ mod tests {
             ("commit work", Kind::End(Control::Commit)),
             ("ABORT", Kind::End(Control::Rollback)),
             ("ROLLBACK TO s", Kind::Statement),
+            ("ROLLBACK WORK TO \"a-b\"", Kind::Statement),
+            ("COMMIT PREPARED 'a'", Kind::Statement),
             ("ROLLBACK TO SAVEPOINT s", Kind::Statement),
             ("SELECT a FROM t WHERE b FOR UPDATE", Kind::Statement),
             ("UPDATE t SET a = 'begin'", Kind::Statement),

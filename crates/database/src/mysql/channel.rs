@@ -200,6 +200,18 @@ impl Channel {
         self.head_here()
     }
 
+    /// Reads the first packet of the answer to a preparation, which has a number where that of
+    /// other commands has a length.
+    pub(crate) fn preparation(&mut self) -> Result<(), Failure> {
+        self.sequence = 1;
+        self.next()?;
+        match self.payload().first() {
+            Some(0) => Ok(()),
+            Some(0xff) => Err(ServerError::parse(self.payload()).into()),
+            _ => Err(Failure::Malformed("no answer to a preparation")),
+        }
+    }
+
     /// As [`Self::head`], for an answer that begins with the last packet read.
     pub(crate) fn head_here(&self) -> Result<Head, Failure> {
         let payload = self.payload();

@@ -707,7 +707,7 @@ fn take_preparation(
     channel: &mut Channel,
     mut each: impl FnMut(ServerColumn, &[u8]),
 ) -> Result<(u32, usize), Failure> {
-    channel.head()?;
+    channel.preparation()?;
     let mut fields = Fields(channel.payload());
     fields.u8()?;
     let id = fields.u32()?;

@@ -42,7 +42,8 @@ pub trait CopyOwn {
     /// # Errors
     /// [`DatabaseError::File`] when one cannot be read, [`DatabaseError::Recording`] for one that
     /// is no recording of this kind.
-    fn read_recording(&self, copy: &CopyOf, files: &[PathBuf]) -> Result<Recording>;
+    fn read_recording(&self, source: &OsStr, copy: &CopyOf, files: &[PathBuf])
+    -> Result<Recording>;
 
     /// Puts statements into this database's words, and tries each on the source without running
     /// it.
@@ -199,6 +200,7 @@ fn prepare_recorded(
             Ok((own, described)) => taken.push((own, described.reads)),
             Err(Refused::Statement { message, .. }) => {
                 let file = files.get(form.file).map_or("", String::as_str);
+                let message = without_values(&message);
                 first_refusal.get_or_insert_with(|| format!("{file}, line {line}: {message}"));
             }
             Err(Refused::Database(error)) => return Err(error.into()),
@@ -213,6 +215,15 @@ fn prepare_recorded(
         });
     }
     Ok(Prepared::recorded(recording, files, taken, check))
+}
+
+/// A message up to what it may quote of a statement.
+fn without_values(message: &str) -> String {
+    let (who, said) = message.split_once(": ").unwrap_or(("", message));
+    match said.find(['\'', '"', ':']) {
+        Some(end) => format!("{who}: {} ...", said[..end].trim_end()),
+        None => message.to_owned(),
+    }
 }
 
 /// Why a recording has no statement to run.

@@ -1,8 +1,8 @@
 //! Files with recorded statements, opened and read by lines.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -26,6 +26,11 @@ pub(crate) fn gather(
     for (position, path) in paths.iter().enumerate() {
         if position > 0 {
             gathering.next_file();
+        }
+        let about = fs::metadata(path).map_err(files::named("open", path))?;
+        // A pipe may never end.
+        if !about.is_file() {
+            return Err(refuse(path, "is no file: write the recording into one"));
         }
         let file = File::open(path).map_err(files::named("open", path))?;
         // Any size will do: it is a log.
@@ -52,6 +57,8 @@ pub(crate) struct Lines<'p> {
     reader: BufReader<File>,
     line: Vec<u8>,
     number: u64,
+    /// Whether the last line has an end.
+    is_ended: bool,
 }
 
 /// The longest line. Chosen: far beyond what statements have.
@@ -64,7 +71,13 @@ impl<'p> Lines<'p> {
             reader,
             line: Vec::new(),
             number: 0,
+            is_ended: false,
         }
+    }
+
+    /// Whether the line read last has an end, so that no writer is at it.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended
     }
 
     /// The next line.
@@ -77,6 +90,7 @@ impl<'p> Lines<'p> {
                 if self.line.is_empty() {
                     return Ok(None);
                 }
+                self.is_ended = false;
                 break;
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -91,6 +105,7 @@ impl<'p> Lines<'p> {
                 ));
             }
             if end.is_some() {
+                self.is_ended = true;
                 break;
             }
         }
@@ -99,5 +114,38 @@ impl<'p> Lines<'p> {
             self.line.pop();
         }
         Ok(Some((self.number, &self.line)))
+    }
+}
+
+/// A reader that gives at most [`LINE_MAX`] bytes, and what was read ahead, between two marks.
+pub(crate) struct Capped {
+    reader: BufReader<File>,
+    left: usize,
+}
+
+impl Capped {
+    pub(crate) fn new(reader: BufReader<File>) -> Self {
+        Self {
+            reader,
+            left: LINE_MAX,
+        }
+    }
+
+    /// Marks the beginning of what is read as a whole.
+    pub(crate) fn begin(&mut self) {
+        self.left = LINE_MAX;
+    }
+}
+
+impl Read for Capped {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::Error::other(
+                "a line or a text of more than 64 MiB: is it a log?",
+            ));
+        }
+        let count = self.reader.read(buffer)?;
+        self.left = self.left.saturating_sub(count);
+        Ok(count)
     }
 }

@@ -225,7 +225,12 @@ impl CopyOwn for Sqlite {
         Ok(script)
     }
 
-    fn read_recording(&self, _copy: &CopyOf, files: &[PathBuf]) -> Result<Recording> {
+    fn read_recording(
+        &self,
+        _source: &OsStr,
+        _copy: &CopyOf,
+        files: &[PathBuf],
+    ) -> Result<Recording> {
         trace::read(files)
     }
 

@@ -15,6 +15,12 @@ const DIALECT: Dialect = Dialect {
     has_backslashes: false,
     has_double_quoted_texts: false,
     has_hash_comments: false,
+    has_spaced_comments: false,
+    has_whole_texts: false,
+    has_text_transactions: false,
+    // <https://www.sqlite.org/lang_savepoint.html>
+    has_outer_savepoints: true,
+    session_functions: &[],
     has_dollar_quotes: false,
     has_bracketed_names: true,
     has_autocommit: false,
@@ -25,6 +31,7 @@ const DIALECT: Dialect = Dialect {
             Type::Integer | Type::Long | Type::Text => Mark::PLAIN,
             Type::Decimal { .. } | Type::Double => Mark::PLAIN.real(),
             Type::Bytes => Mark::within("unhex(", ")"),
+            Type::Null => return None,
         })
     },
 };

@@ -62,8 +62,14 @@ impl CopyOwn for Mysql {
         propose::propose(&original)
     }
 
-    fn read_recording(&self, copy: &CopyOf, files: &[PathBuf]) -> Result<Recording> {
-        recording::read(copy, files)
+    fn read_recording(
+        &self,
+        source: &OsStr,
+        copy: &CopyOf,
+        files: &[PathBuf],
+    ) -> Result<Recording> {
+        let original = Original::open(source, self.programs()?)?;
+        recording::read(copy, original.sql_mode(), files)
     }
 
     fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {

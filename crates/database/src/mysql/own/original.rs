@@ -139,6 +139,11 @@ impl Original {
         &self.parts.database
     }
 
+    /// Its SQL mode: words with commas between them.
+    pub(super) fn sql_mode(&self) -> &str {
+        &self.facts.sql_mode
+    }
+
     pub(super) fn tools(&self) -> &Tools {
         &self.tools
     }

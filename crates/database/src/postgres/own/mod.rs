@@ -54,7 +54,12 @@ impl CopyOwn for Postgres {
         propose::propose(&Original::open(source, &self.programs)?)
     }
 
-    fn read_recording(&self, copy: &CopyOf, files: &[PathBuf]) -> Result<Recording> {
+    fn read_recording(
+        &self,
+        _source: &OsStr,
+        copy: &CopyOf,
+        files: &[PathBuf],
+    ) -> Result<Recording> {
         recording::read(copy, files)
     }
 

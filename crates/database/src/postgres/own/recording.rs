@@ -20,13 +20,28 @@ use serde::Deserialize;
 
 use crate::{
     Result, files,
-    own::recorded::{Lines, gather, refuse},
+    own::recorded::{Capped, Lines, gather, refuse},
 };
 
 const DIALECT: Dialect = Dialect {
     has_backslashes: false,
     has_double_quoted_texts: false,
     has_hash_comments: false,
+    has_spaced_comments: false,
+    has_whole_texts: true,
+    // <https://www.postgresql.org/docs/17/protocol-flow.html#PROTOCOL-FLOW-MULTI-STATEMENT>
+    has_text_transactions: true,
+    has_outer_savepoints: false,
+    // <https://www.postgresql.org/docs/17/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS>
+    session_functions: &[
+        "PG_ADVISORY_LOCK",
+        "PG_ADVISORY_LOCK_SHARED",
+        "PG_ADVISORY_UNLOCK",
+        "PG_ADVISORY_UNLOCK_ALL",
+        "PG_ADVISORY_UNLOCK_SHARED",
+        "PG_TRY_ADVISORY_LOCK",
+        "PG_TRY_ADVISORY_LOCK_SHARED",
+    ],
     has_dollar_quotes: true,
     has_bracketed_names: false,
     has_autocommit: false,
@@ -40,14 +55,15 @@ const DIALECT: Dialect = Dialect {
             Type::Long => Mark::within("", "::int8"),
             Type::Decimal { .. } | Type::Double => Mark::within("", "::numeric"),
             Type::Text => Mark::PLAIN,
-            Type::Bytes => return None,
+            Type::Bytes | Type::Null => return None,
         })
     },
 };
 
 /// How the log is to be written.
 const REMEDY: &str = "log with log_destination = 'csvlog' or 'jsonlog', log_statement = 'all' or \
-                      log_min_duration_statement = 0, log_connections = on and lc_messages = 'C'";
+                      log_min_duration_statement = 0, log_connections = on, \
+                      log_parameter_max_length = -1 and lc_messages = 'C'";
 
 /// Reads logs in their order.
 pub(super) fn read(copy: &CopyOf, paths: &[PathBuf]) -> Result<Recording> {
@@ -79,6 +95,9 @@ struct Line<'l> {
     dbname: std::borrow::Cow<'l, str>,
     #[serde(borrow, default)]
     session_id: std::borrow::Cow<'l, str>,
+    /// What the session does: "INSERT", or "BIND" where values are given.
+    #[serde(borrow, default)]
+    ps: std::borrow::Cow<'l, str>,
     #[serde(borrow, default)]
     error_severity: std::borrow::Cow<'l, str>,
     #[serde(borrow, default)]
@@ -121,7 +140,8 @@ impl Reading<'_> {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            match serde_json::from_slice::<Line<'_>>(line) {
+            let text = String::from_utf8_lossy(line);
+            match serde_json::from_str::<Line<'_>>(&text) {
                 Ok(line) => self.line(&line, number, gathering),
                 // The last one may be half written.
                 Err(error) if error.is_eof() => {}
@@ -145,10 +165,11 @@ impl Reading<'_> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .from_reader(reader);
+            .from_reader(Capped::new(reader));
         let mut record = csv::ByteRecord::new();
         loop {
             let line = reader.position().line();
+            reader.get_mut().begin();
             let is_there = reader.read_byte_record(&mut record).map_err(|error| {
                 refuse(
                     path,
@@ -173,6 +194,7 @@ impl Reading<'_> {
             let found = Line {
                 dbname: column(2),
                 session_id: column(5),
+                ps: column(7),
                 error_severity: column(11),
                 message: column(13),
                 detail: column(14),
@@ -188,7 +210,9 @@ impl Reading<'_> {
             "LOG" => {}
             "ERROR" | "FATAL" | "PANIC" => {
                 if !line.statement.is_empty() && self.is_ours(line) {
-                    let last = self.last.remove(session);
+                    // The one before had the same text, where it failed before it ran.
+                    let has_run = !matches!(line.ps.as_ref(), "BIND" | "PARSE");
+                    let last = self.last.remove(session).filter(|_| has_run);
                     gathering.failed(session, last == Some(hash(&line.statement)));
                 }
                 return;
@@ -229,6 +253,11 @@ impl Reading<'_> {
                 true => parameters(&line.detail),
                 false => Vec::new(),
             };
+            // The server cuts them at `log_parameter_max_length`.
+            if values.iter().flatten().any(|value| value.ends_with("...")) {
+                gathering.left(session, &Left::NoValues, took);
+                return;
+            }
             let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
             gathering.statement(session, number, text, Some(&values), took);
         } else if what.starts_with("connection authorized:") {
@@ -287,7 +316,7 @@ fn parameters(detail: &str) -> Vec<Option<String>> {
             continue;
         }
         let Some(quoted) = value.strip_prefix('\'') else {
-            break;
+            return Vec::new();
         };
         let mut text = String::new();
         let mut from = 0;
@@ -325,6 +354,7 @@ mod tests {
             ),
             ("Parameters: $1 = ''", vec![some("")]),
             ("parameters: $1 = 'cut", vec![]),
+            ("parameters: $1 = '6', $2 = (cut", vec![]),
         ] {
             assert_eq!(parameters(detail), wanted, "{detail}");
         }

@@ -87,9 +87,37 @@ pub struct Advice {
     /// How much of a memory was the buffer, as options and facts of the runs tell: the page
     /// cache may have had the rest.
     pub buffer_size: fn(ByteCount, &Options, &[(String, String)]) -> ByteCount,
-    /// How the user's own rows get into copies with other pages, for the time that it took. Empty
-    /// where they are not copied.
+    /// How the user's own database gets another page size; `None` where databases are not copied.
+    pub rebuild: Option<Rebuild>,
+}
+
+/// How the user's own database gets another page size.
+#[derive(Clone, Copy, Debug)]
+pub struct Rebuild {
+    /// What to type in a shell, in this order. Lines that begin with `#` are to be read. `{bytes}`
+    /// and `{kib}` stand for the page size, `{name}` for what the database is called.
+    pub steps: &'static [ChangeLine],
+    /// How Octavo does it for its copies, for the time that it took.
     pub copying: &'static str,
+    /// Who waits meanwhile, and from when to when.
+    pub waiting: &'static str,
+    /// What is written to a log where no counter tells it.
+    pub log: &'static str,
+    /// How to go back, before and after the point of no return.
+    pub way_back: &'static str,
+}
+
+impl Rebuild {
+    /// The steps for a page size, of a database of this name with these options.
+    pub fn lines(&self, page_size: ByteCount, name: &str, options: &Options) -> Vec<String> {
+        let steps = Change {
+            place: ChangePlace::Shell,
+            lines: self.steps,
+            costs: &[],
+        };
+        let lines = steps.lines(page_size, options);
+        lines.map(|line| line.replace("{name}", name)).collect()
+    }
 }
 
 /// Of a database whose memory is all its buffer.

@@ -34,6 +34,8 @@ pub struct LoadReport {
     pub rows: u64,
     /// Bytes of the snapshot.
     pub size: ByteCount,
+    /// Bytes that the server wrote to its log for it, where it counts them.
+    pub log: Option<ByteCount>,
     /// Time until durable.
     pub elapsed: Duration,
 }

@@ -58,7 +58,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
         buffer_size: buffer_is_all,
-        copying: "",
+        rebuild: None,
     },
     make: |_| {
         Ok(Box::new(OnlyModeled {

@@ -26,15 +26,16 @@ pub(crate) const FIRST_ROWS: usize = 14;
 /// Ranks of blocks that the first screen can drop, the highest first. Answers, settings to
 /// type, and warnings that may change the answer always stay.
 mod spare {
-    pub(super) const CHANGE: u8 = 1;
-    pub(super) const LIMITS: u8 = 2;
-    pub(super) const SETTLE: u8 = 3;
-    pub(super) const MORE_GROUPS: u8 = 4;
-    pub(super) const AMOUNTS: u8 = 5;
-    pub(super) const WHY: u8 = 6;
-    pub(super) const ELSEWHERE: u8 = 7;
-    pub(super) const NOTES: u8 = 8;
-    pub(super) const PASSED: u8 = 9;
+    pub(super) const LIMITS: u8 = 1;
+    pub(super) const COST: u8 = 2;
+    pub(super) const CHANGE: u8 = 3;
+    pub(super) const SETTLE: u8 = 4;
+    pub(super) const MORE_GROUPS: u8 = 5;
+    pub(super) const AMOUNTS: u8 = 6;
+    pub(super) const WHY: u8 = 7;
+    pub(super) const ELSEWHERE: u8 = 8;
+    pub(super) const NOTES: u8 = 9;
+    pub(super) const PASSED: u8 = 10;
 }
 
 /// The report of an experiment whose cells are compared.
@@ -208,8 +209,10 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     }
     section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
     // Of all groups the first that is to change something.
-    if let Some(group) = groups.iter().find(|group| is_change(group)) {
-        section.spare(spare::LIMITS, limits(findings, group));
+    let change = groups.iter().find(|group| is_change(group));
+    if let Some(group) = change {
+        let lines = Block::List(sentence::before_change(findings, group));
+        section.spare(spare::LIMITS, headed("Before you change it", lines));
     }
     if let Some((first, others)) = groups.split_first() {
         section.extend(sentence::commands(findings, first));
@@ -218,6 +221,13 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         if let Some(group) = change.filter(|_| !is_change(first)) {
             section.spare(spare::CHANGE, sentence::commands(findings, group));
         }
+    }
+    if let Some(group) = change {
+        let values = Block::Values(sentence::cost(findings, group));
+        section.spare(
+            spare::COST,
+            headed("What the change takes, as it took here", values),
+        );
     }
     if let Some((purpose, command)) = sentence::to_settle(findings) {
         let command = Block::Commands {
@@ -234,15 +244,11 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     section
 }
 
-/// What to know before the change that a group's answer is.
-fn limits(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
-    let lines = sentence::before_change(findings, group);
-    match lines.is_empty() {
+/// A block with a heading, unless nothing is in it.
+fn headed(heading: &str, block: Block) -> Vec<Block> {
+    match block.is_empty() {
         true => Vec::new(),
-        false => vec![
-            Block::Heading("Before you change it".into()),
-            Block::List(lines),
-        ],
+        false => vec![Block::Heading(heading.into()), block],
     }
 }
 

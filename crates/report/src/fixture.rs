@@ -459,6 +459,8 @@ fn build(plan: Plan, batches: u32) -> Findings {
                     .find(|(level, _)| level.0 == key.page_size.get())
                     .map_or(ByteCount::mib(300), |(_, mib)| ByteCount::mib(mib)),
                 elapsed_s: 7.4,
+                log: None,
+                origin: None,
                 key,
             })
             .collect(),

@@ -173,7 +173,10 @@ fn a_database_of_postgres_is_copied_and_its_server_only_read() {
     assert_eq!(found["plan"]["reference"]["page_size"], 8192);
     let own = &found["plan"]["own"];
     assert_eq!(own["copy"]["name"], "postgres");
-    assert_eq!(found["snapshots"][0]["rows"], 20_000);
+    let snapshot = &found["snapshots"][0];
+    assert_eq!(snapshot["rows"], 20_000);
+    assert!(snapshot["log"].as_u64().unwrap() > 0, "{snapshot}");
+    assert!(snapshot["origin"]["size"].as_u64().unwrap() > 0, "{snapshot}");
     let limits = own["limits"].as_array().unwrap();
     let told = |part: &str| {
         limits
@@ -353,6 +356,7 @@ fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
     assert_eq!(found["plan"]["reference"]["page_size"], 16384);
     for snapshot in found["snapshots"].as_array().unwrap() {
         assert_eq!(snapshot["rows"], 5050);
+        assert!(snapshot["log"].as_u64().unwrap() > 0, "{snapshot}");
     }
     assert_eq!(server.rows("SELECT COUNT(*) FROM octavo.audit"), ["0"]);
 

@@ -327,6 +327,7 @@ impl ExternalServer for ExternalMysql {
         let loaded = LoadReport {
             rows,
             size,
+            log: None,
             elapsed: begin.elapsed(),
         };
         set_mark(&mut session, &format!("{MARK}{}", note(&loaded)))?;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
-    PageSizes, ValueKind, description::buffer_is_all,
+    PageSizes, Rebuild, ValueKind, description::buffer_is_all,
 };
 
 /// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
@@ -23,6 +23,10 @@ pub static MARIADB: DatabaseKind = DatabaseKind {
     name: "mariadb",
     title: "MariaDB",
     make: |options| Ok(Box::new(make(Flavour::Mariadb, options))),
+    advice: Advice {
+        rebuild: Some(REBUILD_MARIADB),
+        ..MYSQL_LIKE.advice
+    },
     ..MYSQL_LIKE
 };
 
@@ -90,9 +94,59 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
             costs: &[],
         },
         buffer_size: buffer_is_all,
-        copying: "the statements of a dump, and new statistics; the dump comes on top",
+        rebuild: Some(REBUILD_MYSQL),
     },
     make: |options| Ok(Box::new(make(Flavour::Mysql, options))),
+};
+
+const STOP_WRITERS: ChangeLine = ChangeLine::always("# Stop all that writes to the old server.");
+const CONFIGURE: ChangeLine = ChangeLine::always(
+    "# In my.cnf: datadir = NEW, innodb_page_size = {bytes}; then start the server.",
+);
+const NO_RETURN: ChangeLine =
+    ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server.");
+const TIDY: ChangeLine = ChangeLine::always("# When all is well: remove the old data directory.");
+
+/// The old data directory stays until the last step. Sources:
+/// <https://mariadb.com/kb/en/mariadb-install-db/>, <https://mariadb.com/kb/en/mariadb-dump/>.
+const REBUILD_MARIADB: Rebuild = Rebuild {
+    steps: &[
+        ChangeLine::always(
+            "mariadb-install-db --user=mysql --datadir=NEW --innodb-page-size={bytes}",
+        ),
+        STOP_WRITERS,
+        ChangeLine::always(
+            "mariadb-dump --all-databases --routines --events --single-transaction > everything.sql",
+        ),
+        CONFIGURE,
+        ChangeLine::always("mariadb < everything.sql && mariadb -e 'FLUSH PRIVILEGES'"),
+        ChangeLine::always("mariadb-check --all-databases --analyze"),
+        NO_RETURN,
+        TIDY,
+    ],
+    ..REBUILD_MYSQL
+};
+
+/// As above, by <https://dev.mysql.com/doc/refman/8.4/en/data-directory-initialization.html>.
+const REBUILD_MYSQL: Rebuild = Rebuild {
+    steps: &[
+        ChangeLine::always(
+            "mysqld --initialize --user=mysql --datadir=NEW --innodb-page-size={bytes}",
+        ),
+        STOP_WRITERS,
+        ChangeLine::always(
+            "mysqldump --all-databases --routines --events --single-transaction > everything.sql",
+        ),
+        CONFIGURE,
+        ChangeLine::always("mysql < everything.sql && mysql -e 'FLUSH PRIVILEGES'"),
+        ChangeLine::always("mysqlcheck --all-databases --analyze"),
+        NO_RETURN,
+        TIDY,
+    ],
+    copying: "the statements of a dump, then ANALYZE TABLE",
+    waiting: "all that writes, from the dump until clients use the new server",
+    log: "unknown",
+    way_back: "the old datadir and page size in my.cnf; after the point of no return the same with its size",
 };
 
 const CONFIGURATION: ChangePlace = ChangePlace::Configuration {

@@ -84,6 +84,7 @@ pub(super) fn load(
     Ok(LoadReport {
         rows,
         size: tree::size(&layout.directory)?,
+        log: None,
         elapsed: begin.elapsed(),
     })
 }

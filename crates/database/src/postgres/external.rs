@@ -351,6 +351,7 @@ impl ExternalServer for ExternalPostgres {
         let loaded = LoadReport {
             rows,
             size,
+            log: None,
             elapsed: begin.elapsed(),
         };
         set_mark(&mut session, &format!("{MARK}{}", note(&loaded)))?;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
-    PageSizes, Result, ValueKind,
+    PageSizes, Rebuild, Result, ValueKind,
 };
 
 /// Source of page sizes and advice:
@@ -118,9 +118,33 @@ pub static KIND: DatabaseKind = DatabaseKind {
             costs: &[Cost::LittlePageCache],
         },
         buffer_size,
-        copying: "pg_restore with two jobs, then VACUUM ANALYZE; the dump comes on top",
+        rebuild: Some(REBUILD),
     },
     make: |options| Ok(Box::new(make(options)?)),
+};
+
+/// The old server stays until the last step. Sources:
+/// <https://www.postgresql.org/docs/current/install-make.html>,
+/// <https://www.postgresql.org/docs/current/upgrading.html#UPGRADING-VIA-PGDUMPALL>.
+const REBUILD: Rebuild = Rebuild {
+    steps: &[
+        ChangeLine::always(
+            "./configure --prefix=/opt/pg{kib}k --with-blocksize={kib} && make install",
+        ),
+        ChangeLine::always(
+            "/opt/pg{kib}k/bin/initdb -D NEW   # its settings; start it with -p 5433",
+        ),
+        ChangeLine::always("# Stop all that writes to the old server."),
+        ChangeLine::always("pg_dumpall > everything.sql"),
+        ChangeLine::always("/opt/pg{kib}k/bin/psql -p 5433 -d postgres -f everything.sql"),
+        ChangeLine::always("/opt/pg{kib}k/bin/vacuumdb -p 5433 --all --analyze"),
+        ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server."),
+        ChangeLine::always("# When all is well: stop the old server, remove its data directory."),
+    ],
+    copying: "pg_restore with two jobs, fsync=off and wal_level=minimal, then VACUUM ANALYZE",
+    waiting: "all that writes, from the dump until clients use the new server",
+    log: "unknown",
+    way_back: "clients use the old server again; after the point of no return the same with its size",
 };
 
 /// The server's buffer of a memory, which it shares with the page cache where it has no direct

@@ -57,6 +57,7 @@ pub(super) fn load(
     Ok(LoadReport {
         rows,
         size: tree::size(&path)?,
+        log: None,
         elapsed: begin.elapsed(),
     })
 }

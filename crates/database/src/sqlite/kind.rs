@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 use super::{JournalMode, Sqlite};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
-    ValueKind, description::buffer_is_all,
+    Rebuild, ValueKind, description::buffer_is_all,
 };
 
 /// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
@@ -73,7 +73,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             costs: &[Cost::DividedBySessions],
         },
         buffer_size: buffer_is_all,
-        copying: "VACUUM INTO; a VACUUM in place writes them twice, and a journal",
+        rebuild: Some(REBUILD),
     },
     make: |options| {
         let word: &str = options.get("journal-mode");
@@ -85,4 +85,31 @@ pub static KIND: DatabaseKind = DatabaseKind {
             ..Sqlite::default()
         }))
     },
+};
+
+/// The old file stays until the last step, so that nothing is lost if one fails. `VACUUM INTO` takes
+/// the new page size in WAL mode too, but a log beside the old file would be played into the new one
+/// (<https://www.sqlite.org/lang_vacuum.html#vacuuminto>, <https://www.sqlite.org/wal.html>).
+const REBUILD: Rebuild = Rebuild {
+    steps: &[
+        ChangeLine::always("# End all programs that use {name}, and copy it to a backup."),
+        ChangeLine {
+            text: "sqlite3 {name} 'PRAGMA journal_mode = DELETE'",
+            only_with: Some(("journal-mode", "wal")),
+        },
+        ChangeLine::always("sqlite3 {name} 'PRAGMA page_size = {bytes}' \"VACUUM INTO 'new.db'\""),
+        ChangeLine::always("sqlite3 new.db 'PRAGMA integrity_check'"),
+        ChangeLine::always("cp --attributes-only --preserve=mode,ownership {name} new.db"),
+        ChangeLine::always("mv {name} old.db && mv new.db {name}"),
+        ChangeLine {
+            text: "sqlite3 {name} 'PRAGMA journal_mode = WAL'",
+            only_with: Some(("journal-mode", "wal")),
+        },
+        ChangeLine::always("# POINT OF NO RETURN: the first program that writes to {name}."),
+        ChangeLine::always("rm old.db"),
+    ],
+    copying: "VACUUM INTO",
+    waiting: "all programs, from the first line to the last but one",
+    log: "none; a VACUUM in place writes the whole file a second time, to a journal or log",
+    way_back: "mv old.db over the file; after the point of no return the same steps with the old size",
 };

@@ -88,6 +88,7 @@ pub(crate) fn load(
     Ok(LoadReport {
         rows,
         size,
+        log: None,
         elapsed: start.elapsed(),
     })
 }
@@ -330,6 +331,7 @@ pub(crate) fn derive(
     Ok(LoadReport {
         rows,
         size,
+        log: None,
         elapsed: start.elapsed(),
     })
 }

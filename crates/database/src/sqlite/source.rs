@@ -385,6 +385,7 @@ pub(super) fn load(
     Ok(LoadReport {
         rows,
         size,
+        log: None,
         elapsed: start.elapsed(),
     })
 }

@@ -34,7 +34,7 @@ pub static STOCK: DatabaseKind = DatabaseKind {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
         buffer_size: buffer_is_all,
-        copying: "",
+        rebuild: None,
     },
     make: |_| Ok(Box::new(StockSqlite)),
 };

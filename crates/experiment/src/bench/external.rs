@@ -338,10 +338,12 @@ mod tests {
         let LoadReport {
             rows,
             size,
+            log: _,
             elapsed,
         } = LoadReport {
             rows: 7,
             size: ByteCount::mib(3),
+            log: None,
             elapsed: std::time::Duration::from_millis(1500),
         };
         Note {

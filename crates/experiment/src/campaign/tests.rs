@@ -82,6 +82,8 @@ impl Executor for Calculated {
             rows: 1,
             size: ByteCount::mib(1),
             elapsed_s,
+            log: None,
+            origin: None,
         }))
     }
 

@@ -18,7 +18,7 @@ use crate::{
     monitor::Monitor,
     plan::SnapshotKey,
     resolved::ResolvedPlan,
-    store::{LOADED, StoredSnapshot},
+    store::{LOADED, SnapshotOrigin, StoredSnapshot},
 };
 
 /// Marks a snapshot's directory whose files are whole and durable, and says what
@@ -79,6 +79,7 @@ impl Snapshots {
             copies.make_private(&resolved.data(&key.storage))?;
         }
         let derivation = database.derivation(resolved.workload(key.data));
+        let mut origin = None;
         let made = match derivation {
             None => in_new(&directory, |directory| {
                 load(key, directory, resolved, monitor)
@@ -89,7 +90,12 @@ impl Snapshots {
                 let first = relations.iter().find(|other| related(other)).unwrap_or(key);
                 let from = resolved.loaded(first);
                 if !has_identity(&from, first, resolved) {
-                    in_new(&from, |directory| load(first, directory, resolved, monitor))?;
+                    let loaded =
+                        in_new(&from, |directory| load(first, directory, resolved, monitor))?;
+                    origin = Some(SnapshotOrigin {
+                        size: loaded.size,
+                        elapsed_s: loaded.elapsed.as_secs_f64(),
+                    });
                     mark(&from, first, resolved)?;
                 }
                 let page_size = key.page_size;
@@ -131,6 +137,8 @@ impl Snapshots {
             rows: made.rows,
             size: made.size,
             elapsed_s: made.elapsed.as_secs_f64(),
+            log: made.log,
+            origin,
         };
         self.known.retain(|known| known.key != *key);
         self.known.push(snapshot.clone());

@@ -40,6 +40,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 5,
         sql: include_str!("from-5.sql"),
     },
+    Step {
+        // Of copies of the user's data only the time was known.
+        from: 6,
+        sql: include_str!("from-6.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

@@ -200,6 +200,21 @@ pub struct StoredSnapshot {
     pub size: ByteCount,
     /// Seconds until durable.
     pub elapsed_s: f64,
+    /// Bytes that the server wrote to its log for it, where it counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<ByteCount>,
+    /// What it was derived from, of the snapshot that it was made for first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<SnapshotOrigin>,
+}
+
+/// Rows that snapshots are derived from, such as a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SnapshotOrigin {
+    /// Their size.
+    pub size: ByteCount,
+    /// Seconds that reading and writing them took.
+    pub elapsed_s: f64,
 }
 
 /// An open result store.
@@ -720,7 +735,7 @@ impl Store {
     /// When the store cannot be written.
     pub fn put_snapshot(&self, snapshot: &StoredSnapshot) -> Result<(), StoreError> {
         self.run(
-            "INSERT OR REPLACE INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT OR REPLACE INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 snapshot.key.database.to_string(),
                 snapshot.key.data.to_string(),
@@ -729,7 +744,10 @@ impl Store {
                 snapshot.made_by,
                 to_integer(snapshot.rows),
                 to_integer(snapshot.size.get()),
-                snapshot.elapsed_s
+                snapshot.elapsed_s,
+                snapshot.log.map(|log| to_integer(log.get())),
+                snapshot.origin.map(|origin| to_integer(origin.size.get())),
+                snapshot.origin.map(|origin| origin.elapsed_s),
             ],
         )
     }
@@ -745,7 +763,8 @@ impl Store {
         let mut made = Vec::new();
         for key in plan.snapshots() {
             made.extend(self.collect(
-                "SELECT made_by, row_count, size_bytes, elapsed_s FROM snapshot
+                "SELECT made_by, row_count, size_bytes, elapsed_s, log_bytes, origin_bytes, origin_s
+                 FROM snapshot
                  WHERE database = ?1 AND data = ?2 AND storage = ?3 AND page_size_bytes = ?4",
                 &[
                     &key.database.to_string(),
@@ -760,6 +779,14 @@ impl Store {
                         rows: from_integer(row, 1)?,
                         size: ByteCount::new(from_integer(row, 2)?),
                         elapsed_s: row.get(3)?,
+                        log: optional(row, 4)?.map(ByteCount::new),
+                        origin: match (optional(row, 5)?, row.get(6)?) {
+                            (Some(size), Some(elapsed_s)) => Some(SnapshotOrigin {
+                                size: ByteCount::new(size),
+                                elapsed_s,
+                            }),
+                            _ => None,
+                        },
                     })
                 },
             )?);
@@ -999,6 +1026,14 @@ fn from_integer(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<u64> {
         .ok()
         .filter(|&value| value <= PETABYTE)
         .ok_or(rusqlite::Error::IntegralValueOutOfRange(index, value))
+}
+
+/// The same where it may be unknown.
+fn optional(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    match row.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => from_integer(row, column).map(Some),
+    }
 }
 
 /// A time that Octavo stored; a century and more it cannot have.

@@ -1,4 +1,4 @@
--- The result store, version 5. docs/store.md describes it.
+-- The result store, version 7. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -29,6 +29,9 @@ CREATE TABLE snapshot (
     row_count       INTEGER NOT NULL,
     size_bytes      INTEGER NOT NULL,
     elapsed_s       REAL NOT NULL,
+    log_bytes       INTEGER,
+    origin_bytes    INTEGER,
+    origin_s        REAL,
     PRIMARY KEY (database, data, storage, page_size_bytes)
 ) STRICT, WITHOUT ROWID;
 

@@ -3,15 +3,13 @@
 use octavo_database::{Change, ChangePlace, Cost, DatabaseKind};
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
-    plan::{Cell, Factor, Level},
+    plan::{Cell, Factor},
     verdict::Verdict,
 };
 use octavo_units::PageSize;
 
-use crate::{
-    document::Block,
-    number::{list, seconds},
-};
+use super::{cost::steps, limits::wanted};
+use crate::{document::Block, number::list};
 
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared, and figures of them are there.
@@ -23,49 +21,17 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
     else {
         return Vec::new();
     };
-    let wanted = match group.verdict {
-        Verdict::Use {
-            level: Level::PageSize(page_size),
-            ..
-        } => Some(page_size),
-        _ => None,
+    let wanted = wanted(group);
+    let Ok(kind) = cell.database.kind() else {
+        return Vec::new();
     };
-    let mut blocks = match cell.database.kind() {
-        Ok(kind) => {
-            // A server's buffer serves all its databases, of which one was copied.
-            let has_buffer = findings.plan.own.is_none() || !kind.is_server;
-            changes(kind, cell, wanted, has_buffer, &findings.database)
-        }
-        Err(_) => Vec::new(),
-    };
-    let cost = wanted.and_then(|page_size| cost_of_copy(findings, cell, page_size));
-    blocks.extend(cost.map(Block::Paragraph));
-    blocks
-}
-
-/// What the change of the user's own file takes, as the copies took here.
-fn cost_of_copy(findings: &Findings, cell: &Cell, page_size: PageSize) -> Option<String> {
-    let own = findings.plan.own.as_ref()?;
-    let how = cell.database.kind().ok()?.advice.copying;
-    let present = own.copy.page_size;
-    let copy = |page_size| {
-        let of = Cell {
-            page_size,
-            ..cell.clone()
-        };
-        let key = of.snapshot();
-        findings.snapshots.iter().find(|of| of.key == key)
-    };
-    let (new, old) = (copy(page_size)?, copy(present)?);
-    Some(format!(
-        "Copying all rows to {page_size} pages took {} here ({how}). {} has {} now, its copy {} with \
-         {present} pages and {} with {page_size}. The way back is the same with {present} pages.",
-        seconds(new.elapsed_s),
-        own.copy.name,
-        own.copy.size,
-        old.size,
-        new.size,
-    ))
+    // A server's buffer serves all its databases, of which one was copied.
+    let has_buffer = findings.plan.own.is_none() || !kind.is_server;
+    let own = findings.plan.own.as_ref().zip(wanted);
+    let steps = own.and_then(|(own, page_size)| steps(kind, cell, &own.copy, page_size));
+    let wanted = wanted.filter(|_| steps.is_none());
+    let changes = changes(kind, cell, wanted, has_buffer, &findings.database);
+    steps.into_iter().chain(changes).collect()
 }
 
 /// The commands for the wanted page size and for the buffer of a cell. Changes
@@ -228,7 +194,7 @@ mod tests {
             },
             buffer,
             buffer_size: buffer_is_all,
-            copying: "",
+            rebuild: None,
         };
         assert_eq!(
             told(advice),
@@ -261,7 +227,7 @@ mod tests {
             page_size: change(const { &[ChangeLine::always("page = {kib}")] }),
             buffer: change(const { &[ChangeLine::always("cache = {bytes}")] }),
             buffer_size: buffer_is_all,
-            copying: "",
+            rebuild: None,
         };
         assert_eq!(
             told(advice),
@@ -283,7 +249,7 @@ mod tests {
             page_size: nothing,
             buffer: nothing,
             buffer_size: buffer_is_all,
-            copying: "",
+            rebuild: None,
         };
         assert!(told(advice).is_empty());
     }

@@ -342,6 +342,8 @@ impl Scenario {
                     rows: 1_500_000,
                     size: ByteCount::mib(600 + 10 * larger),
                     elapsed_s: 7.4,
+                    log: None,
+                    origin: None,
                     key,
                 };
                 store.put_snapshot(&snapshot).expect("a snapshot");

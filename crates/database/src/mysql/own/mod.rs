@@ -31,7 +31,7 @@ use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::CopyOf;
 
-use super::{configured::Mysql, ddl::DATABASE, layout::Layout, load};
+use super::{configured::Mysql, ddl::DATABASE, layout::Layout, load, session::Session};
 use crate::{
     CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
@@ -101,6 +101,7 @@ pub(super) fn dump(
         // They are counted when they are there again.
         rows: 0,
         size: tree::size(snapshot)?,
+        log: None,
         elapsed: begin.elapsed(),
     })
 }
@@ -128,15 +129,27 @@ impl Derive for Mysql {
         let (server, mut session) =
             load::start(programs, &layout, page_size, account, &mut written)?;
         let dump = Dump::in_directory(from)?;
+        let before = log_written(&mut session)?;
         let rows = dump.restore(&Tools::find(programs)?, &layout, &mut session, &mut written)?;
+        let after = log_written(&mut session)?;
         load::settle(programs, &layout, page_size, account, server, session)?;
         unless_stopped(progress(0))?;
         Ok(LoadReport {
             rows,
             size: size_of_tables(&layout)?,
+            log: before
+                .zip(after)
+                .map(|(before, after)| ByteCount::new(after.saturating_sub(before))),
             elapsed: begin.elapsed(),
         })
     }
+}
+
+/// The bytes of redo log that the server has written.
+fn log_written(session: &mut Session) -> Result<Option<u64>> {
+    let rows = session.texts("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'")?;
+    let value = rows.into_iter().flatten().flatten().next_back();
+    Ok(value.and_then(|value| value.parse().ok()))
 }
 
 /// The files of all databases but the system's.

@@ -95,6 +95,7 @@ pub(super) fn dump(
         // They are counted when they are restored.
         rows: 0,
         size,
+        log: None,
         elapsed: begin.elapsed(),
     })
 }
@@ -116,11 +117,13 @@ impl Derive for Postgres {
         cluster.create(page_size, &mut || written(0) == ControlFlow::Break(()))?;
         let server = cluster.start(&load::parameters(), None)?;
         let tools = Tools::of_dumps(&self.programs)?;
+        let before = log_written(&mut server.connect_to_template()?)?;
         Dump::in_directory(from)?.restore(&tools, &server, &mut || {
             written(0) == ControlFlow::Break(())
         })?;
         let mut session = server.connect(&[])?;
         load::settle(&mut session)?;
+        let after = log_written(&mut session)?;
         let rows = count_rows(&mut session)?;
         // As the user's own were asked for.
         let bytes = session.one(&format!("SELECT {}", original::BYTES))?;
@@ -132,9 +135,18 @@ impl Derive for Postgres {
         Ok(LoadReport {
             rows,
             size: ByteCount::new(bytes),
+            log: before
+                .zip(after)
+                .map(|(before, after)| ByteCount::new(after.saturating_sub(before))),
             elapsed: begin.elapsed(),
         })
     }
+}
+
+/// Where the log of the server ends, in bytes.
+fn log_written(session: &mut Session) -> Result<Option<u64>> {
+    let end = session.one("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")?;
+    Ok(end.and_then(|end| end.parse().ok()))
 }
 
 /// The rows of all tables but the system's.

@@ -97,7 +97,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
             costs: &[],
         },
         buffer_size: buffer_is_all,
-        copying: "",
+        rebuild: None,
     },
     make: |_| {
         Ok(Box::new(OnlyModeled {

@@ -101,7 +101,7 @@ pub struct Rebuild {
     pub copying: &'static str,
     /// Who waits meanwhile, and from when to when.
     pub waiting: &'static str,
-    /// What is written to a log where no counter tells it.
+    /// What is written to a log where no counter tells it; may be empty.
     pub log: &'static str,
     /// How to go back, before and after the point of no return.
     pub way_back: &'static str,

@@ -202,7 +202,7 @@ impl Block {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         match self {
             Self::List(items) | Self::Warnings(items) | Self::Passed(items) => items.is_empty(),
             Self::Values(values) => values.is_empty(),

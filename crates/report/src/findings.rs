@@ -211,8 +211,7 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     // Of all groups the first that is to change something.
     let change = groups.iter().find(|group| is_change(group));
     if let Some(group) = change {
-        let lines = Block::List(sentence::before_change(findings, group));
-        section.spare(spare::LIMITS, headed("Before you change it", lines));
+        section.spare(spare::LIMITS, sentence::before_change(findings, group));
     }
     if let Some((first, others)) = groups.split_first() {
         section.extend(sentence::commands(findings, first));
@@ -223,11 +222,7 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         }
     }
     if let Some(group) = change {
-        let values = Block::Values(sentence::cost(findings, group));
-        section.spare(
-            spare::COST,
-            headed("What the change takes, as it took here", values),
-        );
+        section.spare(spare::COST, sentence::cost(findings, group));
     }
     if let Some((purpose, command)) = sentence::to_settle(findings) {
         let command = Block::Commands {
@@ -242,14 +237,6 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     }
     warn_last(&mut section, findings);
     section
-}
-
-/// A block with a heading, unless nothing is in it.
-fn headed(heading: &str, block: Block) -> Vec<Block> {
-    match block.is_empty() {
-        true => Vec::new(),
-        false => vec![Block::Heading(heading.into()), block],
-    }
 }
 
 /// Whether the answer is to change something.

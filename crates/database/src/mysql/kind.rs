@@ -105,9 +105,7 @@ const CONFIGURE: ChangeLine = ChangeLine::always(
 );
 const NO_RETURN: ChangeLine =
     ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server.");
-const TIDY: ChangeLine = ChangeLine::always("# When all is well: remove the old data directory.");
-
-/// The old data directory stays until the last step. Sources:
+/// The old data directory stays. Sources:
 /// <https://mariadb.com/kb/en/mariadb-install-db/>, <https://mariadb.com/kb/en/mariadb-dump/>.
 const REBUILD_MARIADB: Rebuild = Rebuild {
     steps: &[
@@ -122,7 +120,6 @@ const REBUILD_MARIADB: Rebuild = Rebuild {
         ChangeLine::always("mariadb < everything.sql && mariadb -e 'FLUSH PRIVILEGES'"),
         ChangeLine::always("mariadb-check --all-databases --analyze"),
         NO_RETURN,
-        TIDY,
     ],
     ..REBUILD_MYSQL
 };
@@ -141,12 +138,11 @@ const REBUILD_MYSQL: Rebuild = Rebuild {
         ChangeLine::always("mysql < everything.sql && mysql -e 'FLUSH PRIVILEGES'"),
         ChangeLine::always("mysqlcheck --all-databases --analyze"),
         NO_RETURN,
-        TIDY,
     ],
     copying: "the statements of a dump, then ANALYZE TABLE",
-    waiting: "all that writes, from the dump until clients use the new server",
-    log: "unknown",
-    way_back: "the old datadir and page size in my.cnf; after the point of no return the same with its size",
+    waiting: "writers, from the dump until clients use the new server",
+    log: "",
+    way_back: "my.cnf as it was; after the point of no return the same steps with the old size",
 };
 
 const CONFIGURATION: ChangePlace = ChangePlace::Configuration {

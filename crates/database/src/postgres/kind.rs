@@ -123,7 +123,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     make: |options| Ok(Box::new(make(options)?)),
 };
 
-/// The old server stays until the last step. Sources:
+/// The old server stays. Sources:
 /// <https://www.postgresql.org/docs/current/install-make.html>,
 /// <https://www.postgresql.org/docs/current/upgrading.html#UPGRADING-VIA-PGDUMPALL>.
 const REBUILD: Rebuild = Rebuild {
@@ -139,12 +139,11 @@ const REBUILD: Rebuild = Rebuild {
         ChangeLine::always("/opt/pg{kib}k/bin/psql -p 5433 -d postgres -f everything.sql"),
         ChangeLine::always("/opt/pg{kib}k/bin/vacuumdb -p 5433 --all --analyze"),
         ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server."),
-        ChangeLine::always("# When all is well: stop the old server, remove its data directory."),
     ],
-    copying: "pg_restore with two jobs, fsync=off and wal_level=minimal, then VACUUM ANALYZE",
-    waiting: "all that writes, from the dump until clients use the new server",
-    log: "unknown",
-    way_back: "clients use the old server again; after the point of no return the same with its size",
+    copying: "pg_restore -j 2, fsync=off, wal_level=minimal, VACUUM ANALYZE",
+    waiting: "writers, from the dump until clients use the new server",
+    log: "",
+    way_back: "the old server; after the point of no return the same steps with the old size",
 };
 
 /// The server's buffer of a memory, which it shares with the page cache where it has no direct

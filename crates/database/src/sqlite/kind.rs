@@ -109,7 +109,7 @@ const REBUILD: Rebuild = Rebuild {
         ChangeLine::always("rm old.db"),
     ],
     copying: "VACUUM INTO",
-    waiting: "all programs, from the first line to the last but one",
-    log: "none; a VACUUM in place writes the whole file a second time, to a journal or log",
-    way_back: "mv old.db over the file; after the point of no return the same steps with the old size",
+    waiting: "all programs, until the new file has the old one's name",
+    log: "none; VACUUM in place writes all of it a second time, to a journal or log",
+    way_back: "mv old.db back; after the point of no return the same steps with the old size",
 };

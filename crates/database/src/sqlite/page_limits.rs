@@ -42,15 +42,15 @@ pub(super) fn limits(facts: Facts, present: PageSize) -> Vec<Limit> {
     if let Some((_, format)) = format {
         limits.push(Limit::new(
             others(),
-            format!("The file is a {format}: programs that make new ones choose their page size"),
+            format!("The file is a {format}: programs that make new ones choose the page size"),
             "https://www.sqlite.org/pragma.html#pragma_application_id",
         ));
     } else if facts.application_id != 0 {
         limits.push(Limit::new(
             others(),
             format!(
-                "The file is of a program's own format (application_id {:#x}): new files get the \
-                 program's page size",
+                "The file is of a program's own format (application_id {:#x}): new ones get its page \
+ size",
                 facts.application_id
             ),
             "https://www.sqlite.org/pragma.html#pragma_application_id",
@@ -85,6 +85,8 @@ mod tests {
 
     fn said(facts: Facts) -> Vec<String> {
         let limits = limits(facts, PageSize::kib(8));
+        // Each is a line of a terminal.
+        assert!(limits.iter().all(|limit| limit.what.chars().count() < 98));
         for limit in &limits {
             assert!(
                 !limit.forbids && !limit.is_of(PageSize::kib(8)),

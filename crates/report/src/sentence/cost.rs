@@ -42,12 +42,22 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// What the change that a group's answer is takes, by what it is called.
-pub(crate) fn cost(findings: &Findings, group: &GroupFindings) -> Vec<(String, String)> {
-    values(findings, group).unwrap_or_default()
+/// What the change that a group's answer is takes: how it was measured, and the values by what they
+/// are called.
+pub(crate) fn cost(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
+    let Some((copying, values)) = values(findings, group) else {
+        return Vec::new();
+    };
+    vec![
+        Block::Heading(format!("What the change took here ({copying})")),
+        Block::Values(values),
+    ]
 }
 
-fn values(findings: &Findings, group: &GroupFindings) -> Option<Vec<(String, String)>> {
+/// Names with values.
+type Values = Vec<(String, String)>;
+
+fn values(findings: &Findings, group: &GroupFindings) -> Option<(&'static str, Values)> {
     let own = findings.plan.own.as_ref()?;
     let page_size = wanted(group)?;
     let cell = &group.cells.first()?.cell;
@@ -91,10 +101,7 @@ fn values(findings: &Findings, group: &GroupFindings) -> Option<Vec<(String, Str
     let mut values = vec![
         (
             "time",
-            format!(
-                "{before}{loaded} to {page_size} ({range}), by {}",
-                rebuild.copying
-            ),
+            format!("{before}{loaded} to {page_size} pages ({range})"),
         ),
         (
             "who waits",
@@ -114,12 +121,9 @@ fn values(findings: &Findings, group: &GroupFindings) -> Option<Vec<(String, Str
         ("way back", rebuild.way_back.to_owned()),
     ];
     values.retain(|(_, value)| !value.is_empty());
-    let named = values.into_iter();
-    Some(
-        named
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-    )
+    let values = values.into_iter();
+    let values = values.map(|(name, value)| (name.to_owned(), value));
+    Some((rebuild.copying, values.collect()))
 }
 
 /// What has to fit beside the database until the last step.
@@ -129,14 +133,14 @@ fn space(
     old: Option<&StoredSnapshot>,
     dump: Option<ByteCount>,
 ) -> String {
-    let dump = dump.map_or(String::new(), |dump| format!(" and {dump} of dump"));
+    let dump = dump.map_or(String::new(), |dump| format!(", {dump} of dump"));
     let like = match old.filter(|old| old.key != new.key) {
-        Some(old) => format!(" (a copy of it: {})", old.size),
+        Some(old) => format!(" (copied: {})", old.size),
         None => String::new(),
     };
     format!(
-        "{} with {} pages{dump}, beside the {} of {} now{like}",
-        new.size, new.key.page_size, own.size, own.name
+        "{} with {} pages{dump}, beside {} now{like}",
+        new.size, new.key.page_size, own.size
     )
 }
 
@@ -162,6 +166,7 @@ mod tests {
             },
             scripts: Vec::new(),
             unlike: Vec::new(),
+            recording: None,
             limits: Vec::new(),
             is_guess: false,
             prepared: None,
@@ -191,22 +196,19 @@ mod tests {
             ties: Vec::new(),
             open: Vec::new(),
         };
-        let values = cost(&findings, &findings.groups[0]);
+        let (_, values) = values(&findings, &findings.groups[0]).unwrap();
         let of = |name: &str| {
             let mut values = values.iter();
             values.find(|(other, _)| other == name).unwrap().1.clone()
         };
         let time = of("time");
         assert!(
-            time.starts_with("12 s to 8 KiB (measured once; 10 s to 14 s over 5 page sizes)"),
+            time.starts_with("12 s to 8 KiB pages (measured once; 10 s to 14 s over 5 page sizes)"),
             "{time}"
         );
         assert!(of("who waits").ends_with(": 12 s here"));
         let space = of("space");
-        assert!(
-            space.contains("beside the 320 MiB of my shop.db"),
-            "{space}"
-        );
+        assert!(space.contains("beside 320 MiB now"), "{space}");
         assert_eq!(of("log"), "77 MiB written while loading");
         // Nothing is to be changed.
         findings.groups[0].verdict = Verdict::Alone {

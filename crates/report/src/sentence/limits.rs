@@ -8,7 +8,7 @@ use octavo_experiment::{
 use octavo_units::PageSize;
 use octavo_workload::Limit;
 
-use crate::number::list;
+use crate::{document::Block, number::list};
 
 /// The page size that a group's answer is to use instead of the present one.
 pub(super) fn wanted(group: &GroupFindings) -> Option<PageSize> {
@@ -22,7 +22,18 @@ pub(super) fn wanted(group: &GroupFindings) -> Option<PageSize> {
 }
 
 /// What the user's schema and settings say of the page size that a group's answer is to use.
-pub(crate) fn before_change(findings: &Findings, group: &GroupFindings) -> Vec<String> {
+pub(crate) fn before_change(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
+    let lines = lines(findings, group);
+    match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            Block::Heading("Before you change it".into()),
+            Block::List(lines),
+        ],
+    }
+}
+
+fn lines(findings: &Findings, group: &GroupFindings) -> Vec<String> {
     let (Some(own), Some(page_size)) = (&findings.plan.own, wanted(group)) else {
         return Vec::new();
     };
@@ -84,7 +95,7 @@ mod tests {
                 ties: Vec::new(),
                 open: Vec::new(),
             };
-            before_change(&findings, &findings.groups[0])
+            lines(&findings, &findings.groups[0])
         };
         assert_eq!(say(8), ["Close it.", "Pay."]);
         assert_eq!(say(2), ["Close it."]);

@@ -280,7 +280,7 @@ fn compression(facts: &Facts, present: PageSize) -> Vec<Limit> {
     if encrypted || facts.is_on("innodb_encrypt_tables") {
         limits.push(Limit::new(
             others(present),
-            "Tables are encrypted: a dump of them is not, and the new server needs their key service",
+            "Tables are encrypted: a dump is not, and the new server needs their key service",
             "https://dev.mysql.com/doc/refman/8.4/en/innodb-data-encryption.html",
         ));
     }
@@ -357,8 +357,7 @@ fn servers(facts: &Facts, flavour: Flavour, present: PageSize) -> Vec<Limit> {
         limits.push(Limit::new(
             others(present).filter(|size| *size != usual),
             format!(
-                "Galera is tried with {usual} pages: nodes with 4 KiB crashed when they started again \
-                 (codership/galera#398)"
+                "Galera is tried with {usual}: nodes with 4 KiB crashed at a restart (codership/galera#398)"
             ),
             "https://github.com/codership/galera/issues/398",
         ));
@@ -401,11 +400,8 @@ fn servers(facts: &Facts, flavour: Flavour, present: PageSize) -> Vec<Limit> {
     limits.push(Limit::new(
         others(present),
         match facts.is_on("log_bin") {
-            true => "Writers stop from dump to switch, or for seconds if the new server is a replica first",
-            false => {
-                "Writers stop from dump to switch. A replica first makes that seconds, but log_bin is \
-                 OFF: a restart"
-            }
+            true => "Writers stop until the switch, or for seconds if the new server is a replica first",
+            false => "Writers stop until the switch, or seconds by a replica first (log_bin is OFF: restart)",
         },
         "https://dev.mysql.com/doc/refman/8.4/en/replication-howto.html",
     ));
@@ -423,7 +419,7 @@ fn servers(facts: &Facts, flavour: Flavour, present: PageSize) -> Vec<Limit> {
     if facts.is_off("innodb_doublewrite") {
         limits.push(Limit::new(
             others(present).filter(|size| *size > present),
-            "innodb_doublewrite is off: a crash can tear larger pages that your storage writes in parts",
+            "innodb_doublewrite is off: a crash can tear larger pages that are written in parts",
             "https://dev.mysql.com/doc/refman/8.4/en/innodb-doublewrite-buffer.html",
         ));
     }
@@ -471,6 +467,11 @@ mod tests {
         let present = PageSize::kib(16);
         let limits = limits(facts, flavour, present);
         assert!(limits.iter().all(|limit| !limit.is_of(present)));
+        // Each is a line of a terminal.
+        assert!(
+            limits.iter().all(|limit| limit.what.chars().count() < 98),
+            "{limits:#?}"
+        );
         let of: Vec<&Limit> = limits
             .iter()
             .filter(|limit| limit.is_of(PageSize::kib(page_size)))

@@ -47,7 +47,7 @@ pub(super) const QUESTION: &str = "\
         AND c.reltoastrelid <> 0 AND pg_relation_size(c.reltoastrelid) > 0)))";
 
 /// Extensions that a sentence names.
-const NAMED_MAX: usize = 4;
+const NAMED_MAX: usize = 3;
 
 /// What has to be known before the page size is changed. What forbids one is found when rows are
 /// restored: rows and index entries that are too long for a page.
@@ -78,11 +78,11 @@ pub(super) fn limits(facts: &Facts, present: PageSize) -> Vec<Limit> {
     let named = named(&facts.extensions);
     let built = match named.is_empty() {
         true => String::new(),
-        false => format!(", as are these extensions: {named}"),
+        false => format!(", and extensions: {named}"),
     };
     limits.push(Limit::new(
         others().filter(|size| *size != usual),
-        format!("Packages and images have {usual} pages: yours is to be built, now and for updates{built}"),
+        format!("Packages have {usual} pages: build each update yourself{built}"),
         "https://www.postgresql.org/docs/current/install-make.html#CONFIGURE-OPTION-WITH-BLOCKSIZE",
     ));
     if present != usual && !named.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn limits(facts: &Facts, present: PageSize) -> Vec<Limit> {
     }
     limits.push(Limit::new(
         others(),
-        "pg_upgrade refuses another page size, so all goes by dump and restore or logical replication",
+        "pg_upgrade refuses another page size: dump and restore, or logical replication",
         "src/bin/pg_upgrade/controldata.c (check_control_data)",
     ));
     if let Some(following) = following(facts) {
@@ -108,9 +108,7 @@ pub(super) fn limits(facts: &Facts, present: PageSize) -> Vec<Limit> {
         let slots = counted(facts.logical_slots, "logical slot");
         limits.push(Limit::new(
             others(),
-            format!(
-                "{slots}: subscribers need new ones on the new server, and may keep their page size"
-            ),
+            format!("{slots}: subscribers need new ones, and may keep their page size"),
             "https://www.postgresql.org/docs/current/logical-replication.html",
         ));
     }
@@ -125,11 +123,11 @@ pub(super) fn limits(facts: &Facts, present: PageSize) -> Vec<Limit> {
         others(),
         match facts.wal_level.as_str() {
             "logical" => {
-                "Writers stop from dump to switch, or for seconds with logical replication".into()
+                "Writers stop until the switch, or for seconds by logical replication".into()
             }
             level => format!(
-                "Writers stop from dump to switch. Logical replication makes that seconds, but \
-                 wal_level is {level}: a restart"
+                "Writers stop until the switch, or seconds by logical replication (wal_level={level}: \
+ restart)"
             ),
         },
         "https://www.postgresql.org/docs/current/logical-replication-config.html",
@@ -145,7 +143,7 @@ pub(super) fn limits(facts: &Facts, present: PageSize) -> Vec<Limit> {
     if facts.full_page_writes == "off" {
         limits.push(Limit::new(
             others().filter(|size| *size > present),
-            "full_page_writes is off: a crash can tear larger pages that your storage writes in parts",
+            "full_page_writes is off: a crash can tear larger pages that are written in parts",
             "https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-FULL-PAGE-WRITES",
         ));
     }
@@ -229,6 +227,11 @@ mod tests {
                 .all(|limit| !limit.is_of(PageSize::kib(present)))
         );
         assert!(limits.iter().all(|limit| !limit.forbids));
+        // Each is a line of a terminal.
+        assert!(
+            limits.iter().all(|limit| limit.what.chars().count() < 98),
+            "{limits:#?}"
+        );
         let of = limits
             .into_iter()
             .filter(|limit| limit.is_of(PageSize::kib(wanted)));
@@ -239,16 +242,19 @@ mod tests {
     fn a_server_of_packages_has_to_be_built() {
         let found = said(&plain(), 8, 16);
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].ends_with("now and for updates"), "{found:?}");
-        assert!(found[2].contains("wal_level is replica"), "{found:?}");
+        assert!(
+            found[0].ends_with("build each update yourself"),
+            "{found:?}"
+        );
+        assert!(found[2].contains("wal_level=replica"), "{found:?}");
         // The way back to what packages have needs no build.
         assert!(said(&plain(), 16, 8)[0].starts_with("pg_upgrade"));
         let facts = Facts {
             extensions: ["a", "b", "c", "d", "e"].map(Into::into).to_vec(),
             ..plain()
         };
-        assert!(said(&facts, 8, 16)[0].ends_with("extensions: a, b, c, d, 1 more"));
-        assert!(said(&facts, 16, 8)[0].ends_with("for 8 KiB pages: a, b, c, d, 1 more"));
+        assert!(said(&facts, 8, 16)[0].ends_with("extensions: a, b, c, 2 more"));
+        assert!(said(&facts, 16, 8)[0].ends_with("for 8 KiB pages: a, b, c, 2 more"));
     }
 
     #[test]
@@ -271,7 +277,7 @@ mod tests {
             "2 servers receive the log",
             "1 logical slot:",
             "archive_mode is on",
-            "seconds with logical replication",
+            "for seconds by logical replication",
             "1 other database would",
             "can tear larger pages",
             "3 tables have values out of line: those of rows above 4,080 bytes, now 2,032",

@@ -136,7 +136,9 @@ const REBUILD: Rebuild = Rebuild {
         ),
         ChangeLine::always("# Stop all that writes to the old server."),
         ChangeLine::always("pg_dumpall > everything.sql"),
-        ChangeLine::always("/opt/pg{kib}k/bin/psql -p 5433 -d postgres -f everything.sql"),
+        ChangeLine::always(
+            "/opt/pg{kib}k/bin/psql -p 5433 -d postgres -f everything.sql 2> errors.txt   # read it",
+        ),
         ChangeLine::always("/opt/pg{kib}k/bin/vacuumdb -p 5433 --all --analyze"),
         ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server."),
     ],

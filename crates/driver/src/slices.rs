@@ -58,18 +58,26 @@ pub struct LoadSlice {
 ///
 /// All sessions take their transactions from one count, so a slice ends when
 /// the last of so many transactions does. With one session the same seed
-/// therefore gives the same transactions in each slice, whatever the speed.
+/// therefore gives the same transactions in each slice, whatever the speed. Where clients have
+/// [shares](Client::share), each session has a count of its own.
 pub struct SlicedLoad {
     shared: Arc<Shared>,
     workers: Vec<(Sender<()>, JoinHandle<Audit>)>,
     done: Receiver<Result<SessionEnd, DriverError>>,
     /// Spare buffer for emptying the recorders.
     spare: Vec<Event>,
+    /// The share of each session, where clients have any.
+    shares: Vec<u64>,
+    /// Transactions of all slices so far.
+    asked: u64,
+    /// Of these, those of each session that has a share.
+    given: Vec<u64>,
 }
 
 struct Shared {
-    /// Transactions of the slice that nobody has taken yet.
-    left: AtomicU64,
+    /// Transactions of the slice that nobody has taken yet: one count for all sessions, or one for
+    /// each.
+    left: Vec<AtomicU64>,
     /// Whether to begin no further transaction.
     halted: AtomicBool,
     counts: Mutex<Counts>,
@@ -77,11 +85,11 @@ struct Shared {
 }
 
 impl Shared {
-    fn take_one(&self) -> bool {
+    fn take_one(&self, session: u32) -> bool {
         let one_less = |left: u64| left.checked_sub(1);
+        let left = &self.left[session as usize % self.left.len()];
         !self.halted.load(Ordering::Acquire)
-            && self
-                .left
+            && left
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less)
                 .is_ok()
     }
@@ -102,8 +110,13 @@ impl SlicedLoad {
         let connections = settings.connections.max(1);
         let kinds = settings.workload.transactions();
         let statements = settings.workload.statements();
+        let clients = settings.workload.clients(settings.seed, connections);
+        let shares: Option<Vec<u64>> = clients.iter().map(|client| client.share()).collect();
+        let shares = shares.unwrap_or_default();
         let shared = Arc::new(Shared {
-            left: AtomicU64::new(0),
+            left: (0..shares.len().max(1))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
             halted: AtomicBool::new(false),
             counts: Mutex::new(Counts::new(kinds)),
             recorders: (0..connections).map(|_| Recorder::new()).collect(),
@@ -114,8 +127,10 @@ impl SlicedLoad {
             workers: Vec::new(),
             done,
             spare: Recorder::spare(),
+            given: vec![0; shares.len()],
+            shares,
+            asked: 0,
         };
-        let clients = settings.workload.clients(settings.seed, connections);
         for (index, client) in (0..connections).zip(clients) {
             let connection = Metered::new(database.connect(index)?, statements);
             let shared = Arc::clone(&load.shared);
@@ -156,7 +171,15 @@ impl SlicedLoad {
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<LoadSlice, DriverError> {
         let before = self.ended();
-        self.shared.left.store(transactions, Ordering::Release);
+        self.asked += transactions;
+        if self.shares.is_empty() {
+            self.shared.left[0].store(transactions, Ordering::Release);
+        }
+        let wanted = divided(self.asked, &self.shares);
+        for ((wanted, given), left) in wanted.iter().zip(&mut self.given).zip(&self.shared.left) {
+            left.store(wanted.saturating_sub(*given), Ordering::Release);
+            *given = (*given).max(*wanted);
+        }
         let begin = Instant::now();
         for (commands, _) in &self.workers {
             // A thread that is gone panicked; that it never answers is seen
@@ -247,6 +270,27 @@ impl Drop for SlicedLoad {
     }
 }
 
+/// A whole number divided by shares, those with the largest rests rounded up.
+fn divided(whole: u64, shares: &[u64]) -> Vec<u64> {
+    let sum = shares
+        .iter()
+        .map(|share| u128::from(*share))
+        .sum::<u128>()
+        .max(1);
+    let exact = |share: u64| u128::from(whole) * u128::from(share);
+    let mut parts: Vec<u64> = shares
+        .iter()
+        .map(|share| u64::try_from(exact(*share) / sum).unwrap_or(u64::MAX))
+        .collect();
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by_key(|position| std::cmp::Reverse(exact(shares[*position]) % sum));
+    let rest = whole.saturating_sub(parts.iter().sum());
+    for position in order.into_iter().take(usize::try_from(rest).unwrap_or(0)) {
+        parts[position] += 1;
+    }
+    parts
+}
+
 /// Executes slices until there are no more.
 fn work(
     mut client: Box<dyn Client>,
@@ -258,7 +302,7 @@ fn work(
     while begin.recv().is_ok() {
         let before = user_time();
         let result = loop {
-            if !shared.take_one() {
+            if !shared.take_one(session.index) {
                 break Ok(());
             }
             let kind = client.draw();
@@ -290,4 +334,23 @@ fn user_time() -> Duration {
             fields.split_whitespace().nth(11)?.parse::<u32>().ok()
         });
     ticks.map_or(Duration::ZERO, |ticks| TICK * ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divided;
+
+    #[test]
+    fn shares_have_their_parts() {
+        for (whole, shares, parts) in [
+            (10, &[1, 1][..], &[5, 5][..]),
+            (10, &[2, 1], &[7, 3]),
+            (11, &[2, 1, 1], &[5, 3, 3]),
+            (3, &[1, 1, 1, 1], &[1, 1, 1, 0]),
+            (0, &[3], &[0]),
+            (7, &[], &[]),
+        ] {
+            assert_eq!(divided(whole, shares), parts, "{whole} {shares:?}");
+        }
+    }
 }

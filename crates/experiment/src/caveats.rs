@@ -98,10 +98,15 @@ pub enum Caveat {
         /// Where the one stands that failed most often.
         most: String,
     },
-    /// Recorded statements that change rows were sent more than once.
+    /// A recording was sent more than once in a run.
     RecordedAgain {
         /// How often, at most.
-        rounds: u64,
+        rounds: f64,
+    },
+    /// Not all of a recording was sent.
+    RecordedBeginning {
+        /// Which part of it, 0 to 1.
+        share: f64,
     },
     /// A part of rows, buffer and log was predicted in place of all.
     InPart {
@@ -301,6 +306,7 @@ impl Caveat {
             | Self::FoundNothing { .. }
             | Self::FoundOther { .. }
             | Self::RecordedAgain { .. }
+            | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,

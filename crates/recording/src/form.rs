@@ -60,6 +60,9 @@ pub fn split(text: &str, dialect: &Dialect) -> Vec<Range<usize>> {
             kind => {
                 is_at_end = is_behind_semicolon && is("END");
                 is_behind_semicolon = false;
+                if words == 0 {
+                    begin = token.range.start;
+                }
                 defines |= words == 0 && is("CREATE");
                 has_body |= defines && kind == Kind::Word && is("BEGIN");
                 words += 1;

@@ -15,9 +15,36 @@ pub struct Audit {
     /// What statements of the user's own found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<StatementCount>,
-    /// How often a client began its part of a recording, at most; 0 where there is none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rounds: u64,
+    /// How often clients ran their parts of a recording, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
+}
+
+/// How often clients ran their parts of a recording in a run: 0.5 is the first half, 2 is all of it
+/// twice.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// The client that ran the least of its part.
+    pub least: f64,
+    /// The one that ran the most.
+    pub most: f64,
+}
+
+impl Rounds {
+    /// Of one client.
+    pub(crate) fn of(rounds: f64) -> Self {
+        Self {
+            least: rounds,
+            most: rounds,
+        }
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+        }
+    }
 }
 
 /// What a statement of the user's own found or changed.
@@ -53,7 +80,10 @@ impl StatementCount {
 impl Audit {
     /// Adds what another client counted: lines of one name are summed.
     pub fn merge(&mut self, other: &Self) {
-        self.rounds = self.rounds.max(other.rounds);
+        self.rounds = match (self.rounds, other.rounds) {
+            (Some(own), Some(other)) => Some(own.with(other)),
+            (own, other) => own.or(other),
+        };
         for line in &other.lines {
             match self.lines.iter_mut().find(|own| own.name == line.name) {
                 Some(own) => {

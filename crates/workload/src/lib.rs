@@ -36,7 +36,7 @@ pub mod user;
 mod workload;
 pub mod ycsb;
 
-pub use audit::{Audit, AuditDistribution, AuditLine, AuditRule, StatementCount};
+pub use audit::{Audit, AuditDistribution, AuditLine, AuditRule, Rounds, StatementCount};
 pub use condition::Condition;
 pub use connection::{Connection, ConnectionError, Result};
 pub use data_spec::{DataError, DataKind, DataSpec, Parameter, ROW_BYTES, Unit};

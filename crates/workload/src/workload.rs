@@ -27,6 +27,13 @@ pub trait Client: Send {
     /// database with the workload's rows does not give.
     fn run(&mut self, connection: &mut dyn Connection) -> Result<Outcome>;
 
+    /// Its share of the transactions of all clients, as a weight, where it is not as many as it
+    /// comes to: clients whose transactions differ would else run more of those that a database is
+    /// good at.
+    fn share(&self) -> Option<u64> {
+        None
+    }
+
     /// The transactions drawn and run so far, for the audit: each counts at its
     /// first try, however that ends. Neither retries nor transactions that are
     /// drawn and never run count.

@@ -98,7 +98,7 @@ pub(super) fn found_caveats(
     let own = findings.plan.own.iter();
     caveats.extend(own.flat_map(|own| {
         let recording = own.recording.iter();
-        recording.flat_map(|recording| of_recording(recording, &own.scripts, statements))
+        recording.flat_map(|recording| of_recording(recording, statements))
     }));
     caveats.extend(found_nothing(statements));
     caveats.extend(found_other(&findings.plan, statements));

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use octavo_workload::{
-    Audit,
-    user::{OwnRecording, OwnScript, RecordedKind},
-};
+use octavo_workload::{Audit, user::OwnRecording};
 
 use crate::{caveats::Caveat, plan::Plan};
 
@@ -15,6 +12,12 @@ const STATEMENT_RUNS_MIN: u64 = 20;
 /// Up to this share rows of one statement may differ between cells with the same transactions:
 /// clients come in another order. Chosen.
 const ROWS_TOLERATED: f64 = 0.05;
+
+/// What a recording is sent more than once in a run without a word. Chosen.
+const AGAIN_TOLERATED: f64 = 1.1;
+
+/// The part of a recording that is taken for all of it. Chosen.
+const BEGINNING_TOLERATED: f64 = 0.9;
 
 /// Statements that never found a row in any cell.
 pub(super) fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
@@ -80,7 +83,6 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
 /// What of a recording was not sent again, failed, or was sent more than once.
 pub(super) fn of_recording(
     recording: &OwnRecording,
-    scripts: &[OwnScript],
     statements: &BTreeMap<usize, Audit>,
 ) -> Vec<Caveat> {
     let mut caveats = Vec::new();
@@ -105,9 +107,16 @@ pub(super) fn of_recording(
             most: most.name.clone(),
         });
     }
-    let writes = scripts.get(RecordedKind::Writes as usize);
-    if all.rounds > 1 && writes.is_some_and(|writes| writes.weight > 0) {
-        caveats.push(Caveat::RecordedAgain { rounds: all.rounds });
+    let rounds = all.rounds;
+    if let Some(rounds) = rounds.filter(|rounds| rounds.most > AGAIN_TOLERATED) {
+        caveats.push(Caveat::RecordedAgain {
+            rounds: rounds.most,
+        });
+    }
+    if let Some(rounds) = rounds.filter(|rounds| rounds.least < BEGINNING_TOLERATED) {
+        caveats.push(Caveat::RecordedBeginning {
+            share: rounds.least,
+        });
     }
     caveats
 }

@@ -135,19 +135,25 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             left,
         } => {
             let share = recorded_part(*statements, *recorded, *time);
-            format!("{share} ran again. Left out: {}.", left_out(left))
+            format!("{share} can be sent again. Left out: {}.", left_out(left))
         }
         Caveat::RecordedFailed { failed, of, most } => format!(
-            "{} of {} recorded statements failed on the copy, and their transactions were \
-             rolled back (most often {most}). The copy has the rows of now, and the recording wants \
-             those of its beginning: --copy-of a backup of that time has them.",
+            "{} of {} recorded statements failed on the copy, and their transactions were rolled back \
+             (most often {most}). They may need rows of the time when the recording began \
+             (--copy-of a backup of it), have been sent before, or have failed then too.",
             count(*failed),
             count(*of)
         ),
         Caveat::RecordedAgain { rounds } => format!(
-            "The recording was sent up to {rounds} times in a row, and rows that it inserts or deletes \
-             were there or gone from the second time on. A longer one avoids that, or fewer --passes or \
-             --transactions."
+            "The recording was sent up to {} times in a row. From the second time on, its reads find \
+             their rows in the cache, and its changes change nothing or fail. Give a longer \
+             recording.",
+            number(*rounds)
+        ),
+        Caveat::RecordedBeginning { share } => format!(
+            "Only the first {} of the recording was sent, and the rest may choose another page size. \
+             Give more time (--budget, --passes), or a part of the recording that stands for all.",
+            percent(*share)
         ),
         Caveat::InPart { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
@@ -509,12 +515,17 @@ pub(super) fn recorded_part(statements: u64, recorded: u64, time: Option<f64>) -
     )
 }
 
-/// Statements by reason, the most frequent ones first: "12 VACUUM, 5 SET and 3 others".
+/// Statements by reason, unusual and frequent ones first: "12 VACUUM, 5 SET and 3 others".
 fn left_out(left: &[LeftOut]) -> String {
     /// Reasons that are named.
     const NAMED: usize = 4;
     let mut left: Vec<&LeftOut> = left.iter().collect();
-    left.sort_by_key(|of| std::cmp::Reverse(of.statements));
+    // What is no usual word of SQL says more.
+    let is_word = |of: &LeftOut| {
+        of.reason
+            .starts_with(|first: char| first.is_ascii_uppercase())
+    };
+    left.sort_by_key(|of| (is_word(of), std::cmp::Reverse(of.statements)));
     let (named, others) = left.split_at(left.len().min(NAMED));
     let mut parts: Vec<String> = named
         .iter()

@@ -7,7 +7,7 @@ use octavo_script::{Access as Wanted, PARAMETERS_MAX};
 
 use super::call::{FEW, call, no_counts};
 use crate::{
-    Audit, AuditLine, Client, Connection, ConnectionError, Outcome, Result, StatementCount,
+    Audit, AuditLine, Client, Connection, ConnectionError, Outcome, Result, Rounds, StatementCount,
     TransactionKind,
     connection::{Access, Real, StatementId, Value},
     user::{RecordedKind, Replayed},
@@ -103,6 +103,11 @@ impl Client for RecordedClient {
         }
     }
 
+    /// As many as it has, so that all come to their end together.
+    fn share(&self) -> Option<u64> {
+        Some(self.order.len() as u64)
+    }
+
     fn audit(&self) -> Audit {
         let wanted = self.wanted();
         let all: u64 = self.ran.iter().sum();
@@ -113,7 +118,9 @@ impl Client for RecordedClient {
         });
         Audit {
             lines: lines.filter(|line| line.wanted > 0.0).collect(),
-            rounds: self.next.div_ceil(self.order.len().max(1)) as u64,
+            rounds: Some(Rounds::of(
+                self.next as f64 / self.order.len().max(1) as f64,
+            )),
             statements: self
                 .found
                 .iter()

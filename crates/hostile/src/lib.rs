@@ -18,7 +18,7 @@ pub use reader::Reader;
 pub use servers::record;
 
 /// All of them.
-pub const READERS: [Reader; 12] = [
+pub const READERS: [Reader; 13] = [
     files::PLAN,
     files::ENTRY,
     files::MACHINE,
@@ -29,6 +29,7 @@ pub const READERS: [Reader; 12] = [
     traces::TRACE,
     own::SCRIPT,
     own::FILE,
+    own::RECORDING,
     servers::POSTGRES,
     servers::MARIADB,
 ];

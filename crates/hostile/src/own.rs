@@ -1,9 +1,13 @@
-//! What a user names to be measured: scripts, and files of SQLite.
+//! What a user names to be measured: scripts, recordings, and files of SQLite.
 
 use std::{convert::Infallible, fs, time::Duration};
 
 use octavo_database::{DatabaseSpec, SQLITE, Statements};
-use octavo_script::{Control, Definitions, Described, Host, Parameter, Random, Script, Value};
+use octavo_script::{
+    Control, Definitions, Described, Host, PARAMETERS_MAX, Parameter, Random, Script, Value,
+};
+use octavo_units::{ByteCount, PageSize};
+use octavo_workload::user::CopyOf;
 use rusqlite::Connection;
 
 use crate::reader::{Reader, as_text, refuse};
@@ -20,6 +24,13 @@ pub(crate) const FILE: Reader = Reader {
     sound: files,
     read: read_file,
     cost: 2,
+};
+
+pub(crate) const RECORDING: Reader = Reader {
+    name: "recording",
+    sound: recordings,
+    read: read_recording,
+    cost: 1,
 };
 
 fn scripts() -> Vec<Vec<u8>> {
@@ -90,6 +101,55 @@ fn read_script(bytes: &[u8]) -> bool {
     if let Err(error) = program.run(&mut program.state(0, 1), &mut OneRow::default()) {
         refuse(&error);
     }
+    true
+}
+
+fn recordings() -> Vec<Vec<u8>> {
+    [
+        "BEGIN;\nSELECT a FROM t WHERE b = 5 AND c = 'it''s'; -- 1200 ns\nSELECT a FROM t WHERE b = -7 \
+         AND c = x'00ff';\nSAVEPOINT s;\nINSERT INTO t VALUES(NULL, 1.5e3, 12345678901, 2.5);\n\
+         ROLLBACK TO s;\nINSERT INTO t VALUES(1, 2, 3, NULL);\nRELEASE s;\nCOMMIT;\n",
+        "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN UPDATE t SET a = CASE WHEN b THEN 1 END; END;\n\
+         SELECT \"a\", [b c], `d` FROM t ORDER BY a, 2 LIMIT 5 /* why */;\nSAVEPOINT o;\nDELETE FROM t;\n\
+         RELEASE o;\nWITH n AS (SELECT 1) SELECT * FROM n WHERE x IN (1, 2, 3);\n",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .to_vec()
+}
+
+/// Reads a trace, and each transaction as clients do.
+fn read_recording(bytes: &[u8]) -> bool {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let path = directory.path().join("my.trace");
+    fs::write(&path, bytes).expect("a file is written");
+    let spec = DatabaseSpec::new(&SQLITE, Vec::new()).expect("SQLite without options");
+    let database = spec.make().expect("SQLite without options");
+    let copies = database.copies_own().expect("SQLite copies files");
+    let copy = CopyOf {
+        name: "my.db".into(),
+        size: ByteCount::mib(1),
+        page_size: PageSize::kib(4),
+        state: 0,
+        sorts_by_bytes: false,
+        source: "my.db".into(),
+    };
+    let recording = match copies.read_recording("my.db".as_ref(), &copy, &[path]) {
+        Ok(recording) => recording,
+        Err(error) => return refuse(&error),
+    };
+    let mut sent = 0;
+    for order in recording.by_client(2) {
+        for position in order {
+            let transaction = &recording.transactions[position as usize];
+            for step in recording.steps(transaction) {
+                sent += 1;
+                assert!(recording.values(step).len() <= PARAMETERS_MAX);
+            }
+        }
+    }
+    assert_eq!(sent, recording.kept());
+    let left: u64 = recording.left.values().sum();
+    assert_eq!(sent + left, recording.statements, "each is counted once");
     true
 }
 

@@ -128,3 +128,8 @@ fn scripts_are_read_or_refused() {
 fn files_of_users_are_read_or_refused_and_stay_as_they_are() {
     survives("own-file");
 }
+
+#[test]
+fn recordings_are_read_or_refused() {
+    survives("recording");
+}

@@ -125,6 +125,21 @@ impl UsersServer {
     }
 
     pub(crate) fn mariadb() -> Self {
+        Self::mariadb_with("")
+    }
+
+    /// One that logs all statements, which takes time, in general.log and slow.log.
+    pub(crate) fn mariadb_with_logs() -> Self {
+        Self::mariadb_with(
+            "SET GLOBAL general_log_file = 'general.log';\n\
+             SET GLOBAL general_log = ON;\n\
+             SET GLOBAL slow_query_log_file = 'slow.log';\n\
+             SET GLOBAL long_query_time = 0;\n\
+             SET GLOBAL slow_query_log = ON;\n",
+        )
+    }
+
+    fn mariadb_with(logs: &str) -> Self {
         let directory = directory();
         let data = directory.path().join("data");
         let made = command("mariadb-install-db", directory.path())
@@ -142,12 +157,7 @@ impl UsersServer {
             "CREATE USER IF NOT EXISTS anna@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n\
              CREATE USER IF NOT EXISTS anna@localhost IDENTIFIED BY '{PASSWORD}';\n\
              GRANT ALL ON octavo.* TO anna@'127.0.0.1';\n\
-             GRANT ALL ON octavo.* TO anna@localhost;\n\
-             SET GLOBAL general_log_file = 'general.log';\n\
-             SET GLOBAL general_log = ON;\n\
-             SET GLOBAL slow_query_log_file = 'slow.log';\n\
-             SET GLOBAL long_query_time = 0;\n\
-             SET GLOBAL slow_query_log = ON;\n"
+             GRANT ALL ON octavo.* TO anna@localhost;\n{logs}"
         );
         fs::write(&start, sql).unwrap();
         let port = free_port();

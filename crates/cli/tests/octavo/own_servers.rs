@@ -428,7 +428,7 @@ fn left_out(found: &serde_json::Value) -> Vec<(String, u64)> {
 
 #[test]
 fn statements_that_mariadb_logged_run_on_a_copy() {
-    let server = UsersServer::mariadb();
+    let server = UsersServer::mariadb_with_logs();
     server.rows(&format!(
         "CREATE DATABASE octavo; USE octavo; \
          CREATE TABLE customer(id INT PRIMARY KEY, name VARCHAR(60), paid DECIMAL(10, 2)); \

@@ -165,4 +165,5 @@ pub(super) const FOREIGN: &[(&str, &str)] = &[
     ("--release", "cargo run"),
     ("--after-run", "bench/tpce_check.py"),
     ("--single-transaction", "mariadb-dump"),
+    ("--profile", ".trace of SQLite's shell"),
 ];

@@ -98,6 +98,8 @@ enum Last {
     Open,
     /// One by itself: the position of its transaction.
     Alone(usize),
+    /// The last one of a text that is a transaction by itself: the position of that.
+    Text(usize),
     /// One that is not sent again.
     Other,
     /// One that begins or ends a transaction.
@@ -247,8 +249,9 @@ impl Gathering {
         for range in ranges {
             self.run_one(session, line, &text[range], bound);
         }
-        if self.session(session).is_of_text {
-            self.close(session, End::Commit);
+        if self.session(session).is_of_text && self.close(session, End::Commit) {
+            let closed = self.transactions.len() - 1;
+            self.session(session).last = Last::Text(closed);
         }
         if let Some(took) = took {
             self.took(session, took);
@@ -580,7 +583,9 @@ impl Gathering {
         };
         let steps = match session.last {
             Last::Open => session.open.as_mut().map(|open| &mut open.steps),
-            Last::Alone(position) => Some(&mut self.transactions[position].steps),
+            Last::Alone(position) | Last::Text(position) => {
+                Some(&mut self.transactions[position].steps)
+            }
             Last::Other => None,
             // What is no statement is not counted as one.
             Last::None | Last::Control => return,
@@ -605,9 +610,13 @@ impl Gathering {
         }
         let step = match last {
             Last::Open => known.open.as_mut().and_then(|open| open.steps.pop()),
-            Last::Alone(position) => self.transactions[position].steps.pop(),
+            Last::Alone(position) | Last::Text(position) => self.transactions[position].steps.pop(),
             Last::None | Last::Other | Last::Control => None,
         };
+        if let Last::Text(position) = last {
+            // All of the text was rolled back.
+            self.transactions[position].end = End::Rollback;
+        }
         self.leave(&Left::Failed, u64::from(step.is_some()));
     }
 

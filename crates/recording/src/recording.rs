@@ -248,7 +248,7 @@ impl Recording {
     }
 }
 
-/// A position in what is held in memory, of which there is less than 4 GiB.
+/// A position among held items. [`crate::HELD_MAX`] keeps it below 2^32.
 pub(crate) fn place(position: usize) -> u32 {
     u32::try_from(position).expect("what is held has its limit")
 }

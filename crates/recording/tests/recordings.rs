@@ -726,6 +726,15 @@ fn transactions_end_in_all_ways() {
         transactions(&of(&BACKSLASHES, &[two])),
         ["0: 1 alone", "0: 2 alone"]
     );
+    // A failure undoes all of it, and its time is that of all.
+    let mut gathering = Gathering::new(&CASTS);
+    gathering.began("a");
+    gathering.statement("a", 1, two, None, Some(Duration::from_millis(2)));
+    gathering.statement("a", 2, two, None, None);
+    gathering.failed("a", true);
+    let recording = gathering.finish();
+    assert_eq!(transactions(&recording), ["0: 1 2 commit", "0: 1 rollback"]);
+    assert_eq!(recording.share_of_time(), Some(1.0));
     let begun = "SELECT a FROM t WHERE id = 1; BEGIN; SELECT a FROM t WHERE id = 2";
     assert_eq!(
         transactions(&of(

@@ -270,7 +270,7 @@ pub(crate) fn on_server(
         answers,
         needs_one_client: false,
     };
-    // A function may write, whatever it is called.
+    // Any statement may call a function that writes.
     let reads = false;
     Ok((own, Described { columns, reads }))
 }

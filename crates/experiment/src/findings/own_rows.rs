@@ -80,7 +80,7 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
     worst.map(|(_, caveat)| caveat)
 }
 
-/// What of a recording was not sent again, failed, or was sent more than once.
+/// Warnings of a recording: statements left out or failed, repeats, and parts that were not sent.
 pub(super) fn of_recording(
     recording: &OwnRecording,
     statements: &BTreeMap<usize, Audit>,

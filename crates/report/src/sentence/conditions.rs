@@ -167,7 +167,7 @@ fn copied(own: &Own) -> String {
     format!("a copy of {}, of {}", copy.name, copy.size)
 }
 
-/// What of a recording runs, and how.
+/// The statements of a recording that are sent, and their pace.
 fn recorded(recording: &OwnRecording) -> String {
     let OwnRecording {
         files,

@@ -179,7 +179,7 @@ impl Reading<'_> {
                 self.of_sessions.remove(&session);
             }
             "Init DB" => self.uses(&session, text),
-            // What is open is undone, and the session goes on.
+            // It rolls back the open transaction, and the session continues.
             "Reset connection" | "Reset Connection" | "Change user" => gathering.ended(&session),
             "Query" | "Execute" => self.statement(&session, line, text, None, gathering),
             _ => {}

@@ -144,7 +144,7 @@ impl Reading<'_> {
             match serde_json::from_str::<Line<'_>>(&text) {
                 Ok(line) => self.line(&line, number, gathering),
                 // The last one may be half written.
-                Err(error) if error.is_eof() => {}
+                Err(error) if error.is_eof() => gathering.left("", &Left::NoEnd, None),
                 Err(error) => {
                     let reason = format!("is no jsonlog, line {number}: {error}; {REMEDY}");
                     return Err(refuse(path, reason));
@@ -182,6 +182,7 @@ impl Reading<'_> {
             if record.len() < COLUMNS_MIN {
                 if reader.is_done() {
                     // The last one may be half written.
+                    gathering.left("", &Left::NoEnd, None);
                     return Ok(());
                 }
                 let reason = format!(

@@ -151,8 +151,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             number(*rounds)
         ),
         Caveat::RecordedBeginning { share } => format!(
-            "Only the first {} of the recording was sent, and the rest may choose another page size. \
-             Give more time (--budget, --passes), or a part of the recording that stands for all.",
+            "Only the first {} of the recording was sent, and the rest may give another answer. Give \
+             more time (--budget, --passes), or a part of the recording that stands for all.",
             percent(*share)
         ),
         Caveat::InPart { part } => format!(

@@ -99,6 +99,11 @@ pub struct Own {
 }
 
 impl Own {
+    /// How many transactions run before they begin again; `None` of scripts, which have no end.
+    pub fn transactions(&self) -> Option<u64> {
+        self.recording.as_ref().map(|of| of.transactions)
+    }
+
     /// Why a page size is impossible, if it is.
     pub fn forbidden(&self, page_size: PageSize) -> Option<&str> {
         let mut limits = self.limits.iter();

@@ -61,6 +61,8 @@ pub(super) struct Campaign<'a> {
     sittings_left: u32,
     /// What beginning a sitting takes: copies, starts and warm-up.
     beginning: Duration,
+    /// What the slices of the last sitting took, if it ended where the recording did.
+    recorded: Option<Duration>,
     /// What is kept of the budget for what comes after.
     kept: Duration,
 }
@@ -110,6 +112,7 @@ impl<'a> Campaign<'a> {
             unseated: Unseated::new(),
             sittings_left: 0,
             beginning,
+            recorded: None,
             kept: Duration::ZERO,
         })
     }
@@ -380,10 +383,21 @@ impl<'a> Campaign<'a> {
         if self.sittings_left == 0 {
             let affordable =
                 |sittings: &u32| around * (turns * sittings - 1) <= left.mul_f64(BEGINNING_SHARE);
-            let sittings = (1..=SITTINGS_WANTED).rev().find(affordable).unwrap_or(1);
-            self.sittings_left = turns * sittings;
             let measured: Duration = self.slices.iter().map(|slice| slice.elapsed).sum();
-            let horizon = left.saturating_sub(around * (self.sittings_left - 1) + closing);
+            let horizon = match self.recorded {
+                // Each takes as long as the last one.
+                Some(recorded) => {
+                    let one = (around + recorded).as_secs_f64().max(f64::MIN_POSITIVE);
+                    let fitting = (left.as_secs_f64() / one) as u32;
+                    self.sittings_left = fitting.max(1);
+                    recorded * self.sittings_left
+                }
+                None => {
+                    let sittings = (1..=SITTINGS_WANTED).rev().find(affordable).unwrap_or(1);
+                    self.sittings_left = turns * sittings;
+                    left.saturating_sub(around * (self.sittings_left - 1) + closing)
+                }
+            };
             self.horizon = Some(Horizon::Time {
                 measured: measured + horizon,
             });

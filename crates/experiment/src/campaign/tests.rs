@@ -12,6 +12,7 @@ use std::{
 };
 
 use octavo_units::{ByteCount, Seed};
+use octavo_workload::user::Own;
 use rand::RngExt;
 
 use super::{begin::is_done, settings::CampaignSettings, sittings::Campaign};
@@ -688,4 +689,46 @@ fn a_campaign_without_any_figure_ends_with_the_reason() {
         };
         assert!(found.contains(reason), "{found}");
     }
+}
+
+/// A plan whose transactions were recorded, so many of them.
+fn recorded(transactions: u64) -> Plan {
+    let own: Own = serde_json::from_value(serde_json::json!({
+        "copy": {"name": "own.db", "size": 1 << 20, "page_size": 4096, "state": 1},
+        "scripts": [{"name": "recorded reads", "weight": 1, "fingerprint": 1}],
+        "recording": {
+            "files": ["trace.sql"], "sessions": 1, "transactions": transactions,
+            "statements": transactions, "recorded": transactions,
+        },
+    }))
+    .unwrap();
+    Plan {
+        own: Some(Arc::new(own)),
+        ..one_group()
+    }
+}
+
+#[test]
+fn a_sitting_ends_where_the_recording_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let findings = carry_out(directory.path(), recorded(1_300), Calculated::default()).unwrap();
+    assert_eq!(findings.passes, PASSES as usize);
+    // Warm-ups have at most 433 of them.
+    let slices = slices(directory.path());
+    let sent = |sitting: u32| {
+        let of_one = |slice: &&Slice| (slice.key.sitting, slice.key.cell) == (sitting, 0);
+        let own = slices.iter().filter(of_one);
+        own.map(|slice| slice.transactions).sum::<u64>()
+    };
+    assert_eq!(findings.sittings, 2);
+    assert!((800..=1_150).contains(&sent(0)), "{}", sent(0));
+    assert_eq!(sent(0) + sent(1), u64::from(PASSES) * 50);
+}
+
+#[test]
+fn a_recording_that_is_too_short_begins_again() {
+    let directory = tempfile::tempdir().unwrap();
+    // The fewest passes have 400 transactions, and a third is for the warm-up.
+    let findings = carry_out(directory.path(), recorded(598), Calculated::default()).unwrap();
+    assert_eq!((findings.passes, findings.sittings), (PASSES as usize, 1));
 }

@@ -21,8 +21,11 @@ pub(super) const RECORDED_MAX: u64 = 30_000;
 pub(super) enum WarmUpEnd {
     /// After so many transactions.
     Transactions(u64),
-    /// When misses are level, full or not.
-    Level,
+    /// When misses are level, full or not, or after so many transactions.
+    Level {
+        /// At most.
+        most: u64,
+    },
     /// When models say that they go on as they are, or after so many transactions.
     Steady {
         /// At most.
@@ -90,12 +93,13 @@ impl WarmUp {
         let mut cells = self.cells.iter();
         let (warm, left) = match self.end {
             WarmUpEnd::Transactions(wanted) => (self.done >= wanted, wanted - self.done),
-            WarmUpEnd::Level => (
-                cells.all(|(_, CellWarmUp { warmth, .. })| {
+            WarmUpEnd::Level { most } => {
+                let left = most - self.done;
+                let are_level = cells.all(|(_, CellWarmUp { warmth, .. })| {
                     warmth.has_been_full() || warmth.is_level()
-                }),
-                u64::MAX,
-            ),
+                });
+                (left == 0 || are_level, left)
+            }
             WarmUpEnd::Steady { most } => {
                 let left = most - self.done;
                 (left == 0 || cells.all(|(&cell, _)| is_over(cell)), left)
@@ -130,12 +134,17 @@ impl WarmUp {
         (rate > 0.0).then_some(rate)
     }
 
+    /// Transactions of each cell so far.
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+
     /// How far it is, for a progress line.
     pub(super) fn progress(&self) -> String {
         let shares = self.cells.values().map(|cell| cell.warmth.share());
         let least = match self.end {
             WarmUpEnd::Transactions(wanted) => self.done as f64 / wanted.max(1) as f64,
-            WarmUpEnd::Level | WarmUpEnd::Steady { .. } => shares.fold(1.0, f64::min),
+            WarmUpEnd::Level { .. } | WarmUpEnd::Steady { .. } => shares.fold(1.0, f64::min),
         };
         format!("{:.0}%", least * 100.0)
     }
@@ -147,6 +156,8 @@ mod tests {
 
     use super::*;
     use crate::lockstep::slice::tests::slice;
+
+    const LEVEL: WarmUpEnd = WarmUpEnd::Level { most: u64::MAX };
 
     /// Warms a cell of `frames` pages that misses like this after so many
     /// transactions; how many it takes.
@@ -171,7 +182,7 @@ mod tests {
     fn a_warm_up_goes_on_for_as_long_as_filling_took() {
         // As SQLite under TPC-C with 2 KiB pages and 32 MiB: filled after
         // about 1,000 transactions, level at 2,000.
-        let done = transactions(WarmUpEnd::Level, 16_384, |at| match at {
+        let done = transactions(LEVEL, 16_384, |at| match at {
             0..500 => 22.8,
             500..1000 => 9.4,
             _ => 6.4,
@@ -182,8 +193,10 @@ mod tests {
     #[test]
     fn a_buffer_that_never_fills_is_warm_when_misses_are_level() {
         let misses = |at| 1.0 + 20.0 / (1.0 + at as f64 / 100.0);
-        let done = transactions(WarmUpEnd::Level, 1_000_000, misses);
+        let done = transactions(LEVEL, 1_000_000, misses);
         assert!((500..20_000).contains(&done), "{done}");
+        let end = WarmUpEnd::Level { most: 300 };
+        assert_eq!(transactions(end, 1_000_000, misses), 300);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use octavo_predict::{WarmUpState, Warmth};
 
 use super::{
     Campaign,
-    slice_length::{fewest, slice_transactions, within},
+    slice_length::{at_most, fewest, slice_transactions, within},
 };
 use crate::{
     campaign::warm_up::{RECORDED_MAX, WarmUp, WarmUpEnd},
@@ -27,6 +27,9 @@ use crate::{
 /// it measuring begins all the same. Chosen.
 const WARM_UP_SHARE: f64 = 0.25;
 
+/// Share of a recording that a warm-up may take. Chosen.
+const RECORDED_WARM_UP_SHARE: u64 = 3;
+
 /// A sitting under way.
 struct OpenSitting<'s> {
     number: u32,
@@ -37,6 +40,10 @@ struct OpenSitting<'s> {
     /// How many of all slices are in the store.
     kept: usize,
     failure: Option<String>,
+    /// How many transactions there are before they begin again: it ends there.
+    most: Option<u64>,
+    /// Transactions of each cell's warm-up, of the longest one.
+    warmed: u64,
 }
 
 /// The fewest passes of the first sitting, whatever the budget.
@@ -89,6 +96,8 @@ impl Campaign<'_> {
             records,
             kept: self.slices.len(),
             failure: None,
+            most: self.recorded(turn),
+            warmed: 0,
         };
         for &(cell, _) in &seated {
             if let Some(error) = sitting.seats.failure(cell) {
@@ -126,6 +135,19 @@ impl Campaign<'_> {
         }
     }
 
+    /// How many transactions there are, if they were recorded. `None` where they begin again: they
+    /// are fewer than the warm-up and the fewest passes take.
+    fn recorded(&self, turn: &[(usize, Vec<usize>)]) -> Option<u64> {
+        let all = self.plan().own.as_ref()?.transactions()?;
+        let clients = turn.iter().flat_map(|(_, cells)| cells);
+        let clients = clients.map(|&cell| self.cells[cell].clients).max();
+        let slices = self.settings.slices;
+        let warm_up = slices.warm_up.unwrap_or(all / RECORDED_WARM_UP_SHARE);
+        let slice = slices.transactions.unwrap_or(fewest(clients.unwrap_or(1)));
+        let wanted = slice.saturating_mul(FEWEST_PASSES as u64);
+        (warm_up.saturating_add(wanted) <= all).then_some(all)
+    }
+
     /// Warms up each group by itself, its cells in turn.
     fn warm_up(
         &mut self,
@@ -153,7 +175,11 @@ impl Campaign<'_> {
                 None if prediction.is_some() => WarmUpEnd::Steady {
                     most: most.unwrap_or(u64::MAX),
                 },
-                None => WarmUpEnd::Level,
+                None => WarmUpEnd::Level {
+                    most: sitting
+                        .most
+                        .map_or(u64::MAX, |all| all / RECORDED_WARM_UP_SHARE),
+                },
             });
             let open = |sitting: &OpenSitting<'_>| -> Vec<usize> {
                 let open = cells.iter().filter(|cell| sitting.open.contains(cell));
@@ -193,6 +219,7 @@ impl Campaign<'_> {
                     }
                 }
             }
+            sitting.warmed = sitting.warmed.max(warm_up.done());
             let reference = self.groups[*group].cells[self.groups[*group].reference];
             if self.settings.slices.transactions.is_none()
                 && self.session.store.slice_transactions()?.is_none()
@@ -201,6 +228,13 @@ impl Campaign<'_> {
                 let cell = &self.cells[reference];
                 let is_server = cell.database.kind()?.is_server;
                 let wanted = slice_transactions(rate, is_server, cell.clients);
+                let wanted = match sitting.most {
+                    None => wanted,
+                    Some(all) => {
+                        let left = all.saturating_sub(warm_up.done());
+                        at_most(wanted, left / FEWEST_PASSES as u64, cell.clients)
+                    }
+                };
                 let decided = match self.settings.budget {
                     None => wanted,
                     Some(budget) => {
@@ -289,7 +323,16 @@ impl Campaign<'_> {
                 let mut groups = turn.iter().map(|&(group, _)| &self.groups[group]);
                 groups.all(|group| self.has_enough(group, &judgement))
             };
-            if over || enough || sitting.open.is_empty() {
+            let sent = sitting.warmed + u64::from(pass) * transactions;
+            let has_ended = sitting.most.is_some_and(|all| sent + transactions > all);
+            if has_ended {
+                // Others follow, as long as there is time.
+                self.sittings_left = 0;
+                let slices = self.slices.iter();
+                let own = slices.filter(|slice| slice.key.sitting == sitting.number);
+                self.recorded = Some(own.map(|slice| slice.elapsed).sum());
+            }
+            if over || enough || has_ended || sitting.open.is_empty() {
                 break;
             }
             let live: Vec<Vec<usize>> = turn

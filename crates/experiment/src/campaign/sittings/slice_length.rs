@@ -32,13 +32,18 @@ fn slice_steps() -> impl Iterator<Item = u64> {
     [SLICE_TRANSACTIONS_MIN].into_iter().chain(steps)
 }
 
+/// At most `most` transactions, in the steps of slices; the fewest all the same.
+pub(super) fn at_most(wanted: u64, most: u64, clients: u32) -> u64 {
+    let fitting = slice_steps().take_while(|&step| step <= most).last();
+    wanted.min(at_least(fitting.unwrap_or_default(), clients))
+}
+
 /// At most as many transactions as take `left` at half of `a_second`, which is
 /// of a moment when nothing else was done: shorter slices pay more, but the
 /// budget holds.
 pub(super) fn within(wanted: u64, a_second: f64, left: Duration, clients: u32) -> u64 {
     let most = (left.as_secs_f64() * a_second / 2.0) as u64;
-    let fitting = slice_steps().take_while(|&step| step <= most).last();
-    wanted.min(at_least(fitting.unwrap_or_default(), clients))
+    at_most(wanted, most, clients)
 }
 
 #[cfg(test)]

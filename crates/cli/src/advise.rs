@@ -6,32 +6,25 @@ use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{DataSize, complete, plan, sort_cells},
     campaign::{CampaignError, CampaignSettings, campaign},
-    own::{self, OwnPlanError},
+    own,
     plan::{OwnSettings, Plan, Storage},
 };
 use octavo_report::number::list;
 use octavo_units::ByteCount;
-use octavo_workload::user::Prepared;
 
 use crate::{
     devices::{emulator, storage},
     failure::Failure,
-    flags::{AdviseFlags, CellFlags},
+    flags::{AdviseFlags, CellFlags, own::OwnFlags},
     outcome, print,
+    system::SystemFlags,
     watcher::Watcher,
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
-    if let (true, Some(own)) = (
-        flags.own.show_script,
-        flags.own.settings(flags.cells.clients),
-    ) {
-        let database = flags
-            .own
-            .database(&flags.database)
-            .map_err(Failure::Input)?;
-        let spec = flags.cells.system.spec(database).map_err(Failure::Input)?;
-        return print::text(&own::guessed(&spec, &own.source).map_err(Failure::input)?);
+    if flags.own.show_script {
+        let given = flags.database.given.as_deref();
+        return show_script(&flags.own, given, &flags.cells.system);
     }
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
@@ -40,6 +33,17 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
     outcome::publish(&findings, &flags.directory, flags.print)
+}
+
+/// Prints the script that is guessed for the user's own data; `given` is what --database says.
+pub(crate) fn show_script(
+    own: &OwnFlags,
+    given: Option<&str>,
+    system: &SystemFlags,
+) -> Result<(), Failure> {
+    let database = own.database(given).map_err(Failure::Input)?;
+    let spec = system.spec(database).map_err(Failure::Input)?;
+    print::text(&own::guessed(&spec, own.source()).map_err(Failure::input)?)
 }
 
 /// Adds the flag that would help, where there is one.
@@ -95,7 +99,7 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
     };
     let plan = match flags.own.settings(flags.cells.clients) {
         Some(own) => {
-            let database = flags.own.database(&flags.database)?;
+            let database = flags.own.database(flags.database.given.as_deref())?;
             plan_of_own(database, &own, &flags.cells, storage)?
         }
         None => plan_of(flags.database.name(), &flags.cells, storage)?,
@@ -147,9 +151,8 @@ fn plan_of_own(
     let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
     choose_cells(&mut plan, flags, storage)?;
     sort_cells(&mut plan);
-    let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
-    if plan.clients[0] > 1 && prepared.is_some_and(Prepared::needs_one_client) {
-        bail!(OwnPlanError::OneClient);
+    if let (2.., Some(own)) = (plan.clients[0], &plan.own) {
+        own::check_several_clients(own)?;
     }
     if flags.page_sizes.is_empty() {
         own::leave_out_large_pages(&mut plan)?;

@@ -8,15 +8,18 @@ use anyhow::anyhow;
 use octavo_experiment::{
     bench::Target,
     dataset::{Dataset, Manifest},
+    own,
+    plan::OwnSettings,
 };
 use octavo_units::ByteCount;
 use octavo_workload::{Workload, WorkloadSpec};
 
 use crate::{
+    advise::show_script,
     failure::Failure,
     flags::{BenchFlags, NOOP},
     limits,
-    load::{self, RequestedDatabase},
+    load::{self, RequestedDatabase, requested_own},
     watcher::Watcher,
 };
 use measure::{RequestedRun, check_files, measure, settings_given};
@@ -31,26 +34,40 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     if let Some(url) = &flags.url {
         return external::bench(url, &flags);
     }
+    if flags.own.show_script {
+        let given = flags.data.database.as_deref();
+        return show_script(&flags.own, given, &flags.system);
+    }
     let is_noop = flags.data.database.as_deref() == Some(NOOP);
     let found = if is_noop {
         None
     } else {
         Dataset::examine(&flags.directory).map_err(load::failure)?
     };
-    let wanted = RequestedRun::from_flags(&flags, found.as_ref())?;
+    // Before the user's own server is asked, so that an interrupt leaves nothing behind.
+    let watcher = Watcher::new(flags.progress)?;
+    let (wanted, chosen) = match flags.own.settings(Some(flags.connections())) {
+        Some(settings) => {
+            let (database, spec) = own_run(&flags, &settings)?;
+            (RequestedRun::new(&flags, spec)?, Some(database))
+        }
+        None => (RequestedRun::from_flags(&flags, found.as_ref())?, None),
+    };
     if is_noop {
         refuse_for_noop(&flags)?;
     }
     check_files(&flags)?;
-    let watcher = Watcher::new(flags.progress)?;
     let on = if is_noop {
         None
     } else {
-        let chosen = RequestedDatabase::from_flags(
-            flags.data.database.as_deref(),
-            &flags.system,
-            found.as_ref(),
-        )?;
+        let chosen = match chosen {
+            Some(chosen) => chosen,
+            None => RequestedDatabase::from_flags(
+                flags.data.database.as_deref(),
+                &flags.system,
+                found.as_ref(),
+            )?,
+        };
         let loaded = open(
             &flags,
             found.as_ref(),
@@ -69,6 +86,20 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
             memory: flags.memory.unwrap_or(MEMORY),
         });
     measure(&flags, &wanted, target, watcher)
+}
+
+/// The database and the statements of the user's own.
+fn own_run(
+    flags: &BenchFlags,
+    settings: &OwnSettings,
+) -> Result<(RequestedDatabase, WorkloadSpec), Failure> {
+    let name = flags.own.database(flags.data.database.as_deref());
+    let name = name.map_err(Failure::Input)?;
+    let spec = flags.system.spec(name).map_err(Failure::Input)?;
+    let run = own::single_run(&spec, &flags.system.options(&[]), settings);
+    let (database, workload) = requested_own(name, run.map_err(Failure::input)?)?;
+    let seed = flags.data.seed.unwrap_or(workload.seed);
+    Ok((database, WorkloadSpec { seed, ..workload }))
 }
 
 /// The no-op database has nothing that these would change.

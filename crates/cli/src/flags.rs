@@ -4,7 +4,7 @@ mod bench;
 mod curve;
 mod experiment;
 pub(crate) mod itself;
-mod own;
+pub(crate) mod own;
 mod results;
 mod shared;
 mod storage;

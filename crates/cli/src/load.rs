@@ -1,14 +1,19 @@
 //! `octavo load`: flags to settings, the call, and what is printed.
 
-use octavo_database::{Database, Registry};
-use octavo_experiment::dataset::{Dataset, LoadError, LoadSettings, Manifest};
+use std::{ffi::OsStr, sync::Arc};
+
+use octavo_database::{Database, Registry, hide_password};
+use octavo_experiment::{
+    dataset::{Dataset, LoadError, LoadSettings, Manifest},
+    own::{self, SingleRun},
+};
 use octavo_workload::{Workload, WorkloadSpec};
 
 use octavo_report::number;
 
 use crate::{
     failure::Failure,
-    flags::{DataFlags, LoadFlags},
+    flags::{DataFlags, LoadFlags, own::database_of},
     print, shell,
     system::{SystemFlags, choose},
     watcher::Watcher,
@@ -17,13 +22,18 @@ use crate::{
 
 pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     let found = Dataset::examine(&flags.directory).map_err(failure)?;
-    let spec = flags.data.spec(found.as_ref())?;
+    let (database, spec) = match &flags.copy_of {
+        Some(source) => own_rows(source, &flags)?,
+        None => (
+            RequestedDatabase::from_flags(
+                flags.data.database.as_deref(),
+                &flags.system,
+                found.as_ref(),
+            )?,
+            flags.data.spec(found.as_ref())?,
+        ),
+    };
     let workload = workload::build(&spec)?;
-    let database = RequestedDatabase::from_flags(
-        flags.data.database.as_deref(),
-        &flags.system,
-        found.as_ref(),
-    )?;
     let settings = settings(
         &flags.directory,
         &flags.data,
@@ -43,10 +53,32 @@ pub(crate) fn load(flags: LoadFlags) -> Result<(), Failure> {
     print::text(&words(manifest, found.is_some(), &flags))
 }
 
+/// The user's own rows, and the database that they are of.
+fn own_rows(
+    source: &OsStr,
+    flags: &LoadFlags,
+) -> Result<(RequestedDatabase, WorkloadSpec), Failure> {
+    let name = database_of(source, flags.data.database.as_deref()).map_err(Failure::Input)?;
+    let spec = flags.system.spec(name).map_err(Failure::Input)?;
+    let rows = own::rows(&spec, &flags.system.options(&[]), source).map_err(Failure::input)?;
+    requested_own(name, rows)
+}
+
+/// A database for the user's rows, and the workload on them.
+pub(crate) fn requested_own(
+    name: &str,
+    run: SingleRun,
+) -> Result<(RequestedDatabase, WorkloadSpec), Failure> {
+    let SingleRun { options, own } = run;
+    let workload = own::workload(Arc::new(own));
+    let database = choose(name, &options)?;
+    Ok((RequestedDatabase { database, options }, workload))
+}
+
 fn words(manifest: &Manifest, was_there: bool, flags: &LoadFlags) -> String {
     let seconds = manifest.elapsed.as_secs_f64();
     format!(
-        "{manifest}\nrows   {}\nsize   {}\n{} {} ({} rows per second)\nNext: octavo bench {}\n",
+        "{manifest}\nrows   {}\nsize   {}\n{} {} ({} rows per second)\nNext: octavo bench {}{}\n",
         number::count(manifest.rows),
         manifest.size,
         if was_there {
@@ -56,7 +88,14 @@ fn words(manifest: &Manifest, was_there: bool, flags: &LoadFlags) -> String {
         },
         number::seconds(seconds),
         number::count((manifest.rows as f64 / seconds.max(1e-9)) as u64),
-        shell::word(&flags.directory)
+        shell::word(&flags.directory),
+        flags
+            .copy_of
+            .as_ref()
+            .map_or_else(String::new, |source| format!(
+                " --copy-of {} --script FILE",
+                shell::word(&*hide_password(&source.to_string_lossy()))
+            ))
     )
 }
 
@@ -106,6 +145,7 @@ pub(crate) fn settings<'a>(
         page_size: flags
             .page_size
             .or_else(|| found.map(|found| found.page_size))
+            .or_else(|| workload.copy_of().map(|copy| copy.page_size))
             .unwrap_or_else(|| chosen.database.default_page_size()),
         workload,
         seed: spec.seed,

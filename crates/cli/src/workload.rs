@@ -3,7 +3,7 @@
 //! The flags themselves follow from the registry: `--workload`, and one for
 //! each parameter that a kind of rows has.
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
@@ -153,6 +153,13 @@ impl WorkloadFlags {
         seed: Option<Seed>,
         loaded: Option<&Manifest>,
     ) -> Result<WorkloadSpec, Failure> {
+        if let (None, Some(copy)) = (self.name, loaded.and_then(|of| of.copy_of.as_ref())) {
+            return Err(Failure::Input(anyhow!(
+                "the loaded rows are a copy of {}: name it again with --copy-of, and statements \
+                 with --script or --recording",
+                copy.name
+            )));
+        }
         let name = self.name_or(loaded.and_then(first_on).unwrap_or_default());
         let name = name.map_err(Failure::Input)?;
         let kind = &name.family().data;

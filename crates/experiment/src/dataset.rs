@@ -10,10 +10,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use octavo_database::{Database, DatabaseError};
+use octavo_database::{Database, DatabaseError, LoadReport};
 use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, Workload};
+use octavo_workload::{DataSpec, Workload, user::CopyOf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -27,6 +27,9 @@ pub(crate) const FORMAT: u32 = 2;
 
 /// Below `data/`: the rows as loaded, never written again.
 const BASE: &str = "base";
+
+/// Below `data/`: the user's rows at the page size that they have, while another is made.
+const ORIGINAL: &str = "original";
 
 /// Below `data/`: the copy that the last bench worked on.
 const COPY: &str = "run";
@@ -55,6 +58,9 @@ pub struct Manifest {
     pub page_size: PageSize,
     /// Which rows.
     pub data: DataSpec,
+    /// Whose they are, where they are not Octavo's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<CopyOf>,
     /// Origin of their random values.
     pub seed: Seed,
     /// Rows in all tables.
@@ -167,13 +173,28 @@ impl LoadSettings<'_> {
             self.database.name(),
             self.page_size,
             self.workload.data_spec(),
+            self.workload.copy_of(),
             self.seed,
         )
     }
 }
 
-fn words(database: &str, page_size: PageSize, data: DataSpec, seed: Seed) -> String {
-    format!("{data} (seed {seed}) in {database} with {page_size} pages")
+fn words(
+    database: &str,
+    page_size: PageSize,
+    data: DataSpec,
+    copy_of: Option<&CopyOf>,
+    seed: Seed,
+) -> String {
+    match copy_of {
+        // Two states of one file differ in nothing else that can be said.
+        Some(CopyOf {
+            name, size, state, ..
+        }) => format!(
+            "a copy of {name} ({size}, state {state:x}) in {database} with {page_size} pages"
+        ),
+        None => format!("{data} (seed {seed}) in {database} with {page_size} pages"),
+    }
 }
 
 /// A directory with a loaded database, locked as long as this lives.
@@ -344,7 +365,13 @@ impl Manifest {
 
 impl std::fmt::Display for Manifest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&words(&self.database, self.page_size, self.data, self.seed))
+        f.write_str(&words(
+            &self.database,
+            self.page_size,
+            self.data,
+            self.copy_of.as_ref(),
+            self.seed,
+        ))
     }
 }
 
@@ -371,13 +398,17 @@ fn load(
     directory.remove_data()?;
     let base = directory.data(BASE);
     create(&base)?;
-    let now = format!("loading {}", settings.wanted());
-    let mut report = loading(now, settings.workload, observer);
     prepare(settings, observer)?;
-    let loaded = settings
-        .database
-        .load(&base, settings.page_size, settings.workload, &mut report)
-        .map_err(stopped)?;
+    let loaded = match settings.workload.copy_of() {
+        Some(copy) => copied(directory, &base, copy, settings, observer),
+        None => {
+            let now = format!("loading {}", settings.wanted());
+            let mut report = loading(now, settings.workload, observer);
+            let (database, page_size) = (settings.database, settings.page_size);
+            let loaded = database.load(&base, page_size, settings.workload, &mut report);
+            loaded.map_err(stopped)
+        }
+    }?;
     let manifest = Manifest {
         format: FORMAT,
         octavo: settings.octavo_version.into(),
@@ -387,6 +418,7 @@ fn load(
         options: settings.options.to_vec(),
         page_size: settings.page_size,
         data: settings.workload.data_spec(),
+        copy_of: settings.workload.copy_of().cloned(),
         seed: settings.seed,
         rows: loaded.rows,
         size: loaded.size,
@@ -394,6 +426,48 @@ fn load(
     };
     write(&directory.path().join(MANIFEST), &manifest)?;
     Ok(manifest)
+}
+
+/// Copies the user's rows, and makes a copy of the page size where that takes a step of its own.
+fn copied(
+    directory: &WorkDirectory,
+    base: &Path,
+    copy: &CopyOf,
+    settings: &LoadSettings<'_>,
+    observer: &dyn Observer,
+) -> Result<LoadReport, LoadError> {
+    let LoadSettings {
+        database,
+        page_size,
+        workload,
+        ..
+    } = *settings;
+    let begin = Instant::now();
+    let mut report = |done: u64| {
+        let spent = begin.elapsed();
+        let share = done.max(1) as f64 / copy.size.get().max(1) as f64;
+        let now = format!("copying {}", copy.name);
+        observer.progress(&now, spent, spent.div_f64(share.min(1.0)));
+        observer.flow()
+    };
+    if let Some(copies) = database.copies_own() {
+        copies.make_private(&directory.data(""))?;
+    }
+    let Some(derivation) = database.derivation(workload) else {
+        let loaded = database.load(base, page_size, workload, &mut report);
+        return loaded.map_err(stopped);
+    };
+    let original = directory.data(ORIGINAL);
+    create(&original)?;
+    let first = database.load(&original, page_size, workload, &mut report);
+    let first = first.map_err(stopped)?;
+    let made = derivation.derive(&original, base, page_size, &mut report);
+    let made = made.map_err(stopped)?;
+    fs::remove_dir_all(&original).map_err(DirectoryError::io("delete", &original))?;
+    Ok(LoadReport {
+        elapsed: first.elapsed + made.elapsed,
+        ..made
+    })
 }
 
 /// Gets what the database needs at the page size.
@@ -457,7 +531,7 @@ fn write(path: &Path, manifest: &Manifest) -> Result<(), DirectoryError> {
 }
 
 fn open(path: &Path) -> Result<WorkDirectory, DirectoryError> {
-    WorkDirectory::open(path, &[BASE, COPY, MIX].map(str::to_owned))
+    WorkDirectory::open(path, &[BASE, ORIGINAL, COPY, MIX].map(str::to_owned))
 }
 
 fn create(path: &Path) -> Result<(), DirectoryError> {

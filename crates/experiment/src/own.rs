@@ -9,7 +9,7 @@ use octavo_script::{Definitions, Script, SyntaxError};
 use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
-    Mix, own,
+    Mix, WorkloadSpec, own,
     user::{CopyOf, LeftOut, Own, OwnRecording, OwnScript, Prepared, RecordedKind},
 };
 
@@ -89,13 +89,7 @@ pub fn plan(
 ) -> Result<Plan, OwnPlanError> {
     let kind = spec.kind();
     let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings)?;
-    // What the copy needs to work as the original does, unless another one is asked for.
-    let mut options = found.options.clone();
-    for (name, value) in given {
-        options.retain(|(other, _)| other != name);
-        options.push((name.clone(), value.clone()));
-    }
-    let spec = DatabaseSpec::new(kind, options)?;
+    let spec = DatabaseSpec::new(kind, with_needed(given, &found.options))?;
     let clients = clients(
         kind.defaults.clients,
         settings.clients,
@@ -204,24 +198,132 @@ pub fn complete(
     for &count in &plan.clients {
         clients(count, Some(count), users.recording.as_ref())?;
     }
-    let prepared = users.prepared.as_ref();
-    if prepared.is_some_and(Prepared::needs_one_client) && plan.clients != [1] {
-        return Err(OwnPlanError::OneClient);
+    if plan.clients != [1] {
+        check_several_clients(&users)?;
     }
     for database in &mut plan.databases {
-        let mut other = TestedDatabase::clone(database);
-        // What the copy needs to work as the original does, unless another one is asked for.
-        for (name, value) in &found.options {
-            if other.options.iter().all(|(given, _)| given != name) {
-                other.options.push((name.clone(), value.clone()));
-            }
-        }
-        other.default_page_size = present;
-        *database = Arc::new(other);
+        *database = Arc::new(TestedDatabase {
+            options: with_needed(&database.options, &found.options),
+            default_page_size: present,
+            ..TestedDatabase::clone(database)
+        });
     }
     plan.data = vec![own::data(&users)];
     plan.own = Some(Arc::new(users));
     Ok(())
+}
+
+/// The user's data and statements for a single run.
+#[derive(Debug)]
+pub struct SingleRun {
+    /// The options of the database, those that the copy needs among them.
+    pub options: Vec<(String, String)>,
+    /// Whose rows, and what runs.
+    pub own: Own,
+}
+
+/// Looks at the user's data and statements for a single run. `given` are the database's options.
+///
+/// # Errors
+/// As [`plan`], and where several clients cannot run the statements.
+pub fn single_run(
+    spec: &DatabaseSpec,
+    given: &[(String, String)],
+    settings: &OwnSettings,
+) -> Result<SingleRun, OwnPlanError> {
+    let kind = spec.kind();
+    let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings)?;
+    let clients = clients(1, settings.clients, users.recording.as_ref())?;
+    if clients > 1 {
+        check_several_clients(&users)?;
+    }
+    Ok(SingleRun {
+        options: with_needed(given, &found.options),
+        own: users,
+    })
+}
+
+/// Looks at the user's rows alone.
+///
+/// # Errors
+/// As [`plan`].
+pub fn rows(
+    spec: &DatabaseSpec,
+    given: &[(String, String)],
+    source: &OsStr,
+) -> Result<SingleRun, OwnPlanError> {
+    let database = spec.make()?;
+    let Some(copies) = database.copies_own() else {
+        return Err(OwnPlanError::Unsupported(spec.kind().name));
+    };
+    let found = copies.examine(source)?;
+    Ok(SingleRun {
+        options: with_needed(given, &found.options),
+        own: Own {
+            limits: found.limits,
+            ..of_rows(found.copy, copies)
+        },
+    })
+}
+
+/// The workload on a copy that was made, which checks it and does nothing else.
+pub fn at_rest(copy: &CopyOf, database: &dyn Database) -> WorkloadSpec {
+    let own = match database.copies_own() {
+        Some(copies) => of_rows(copy.clone(), copies),
+        None => without_statements(copy.clone(), None),
+    };
+    workload(Arc::new(own))
+}
+
+/// The workload of a single run.
+pub fn workload(own: Arc<Own>) -> WorkloadSpec {
+    WorkloadSpec {
+        own: Some(Arc::clone(&own)),
+        ..WorkloadSpec::new(own::name(), own::data(&own), Seed::new(1))
+    }
+}
+
+fn of_rows(copy: CopyOf, copies: &dyn CopyOwn) -> Own {
+    without_statements(copy, copies.check())
+}
+
+/// Rows that are checked, at most.
+fn without_statements(copy: CopyOf, check: Option<&'static str>) -> Own {
+    Own {
+        copy,
+        scripts: vec![OwnScript {
+            name: "nothing".into(),
+            weight: 1,
+            fingerprint: 0,
+        }],
+        unlike: Vec::new(),
+        recording: None,
+        limits: Vec::new(),
+        is_guess: false,
+        prepared: Some(Prepared::nothing(check)),
+    }
+}
+
+/// The options of a database, and those that the copy needs to work as the original does, where
+/// no other ones are asked for.
+fn with_needed(given: &[(String, String)], needed: &[(String, String)]) -> Vec<(String, String)> {
+    let is_given = |name: &String| given.iter().any(|(other, _)| other == name);
+    let mut options = needed.to_vec();
+    options.retain(|(name, _)| !is_given(name));
+    options.extend(given.iter().cloned());
+    options
+}
+
+/// Refuses statements that need to have one client.
+///
+/// # Errors
+/// [`OwnPlanError::OneClient`].
+pub fn check_several_clients(users: &Own) -> Result<(), OwnPlanError> {
+    let prepared = users.prepared.as_ref();
+    match prepared.is_some_and(Prepared::needs_one_client) {
+        true => Err(OwnPlanError::OneClient),
+        false => Ok(()),
+    }
 }
 
 /// What runs.

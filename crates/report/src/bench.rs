@@ -18,7 +18,7 @@ use crate::{
         time,
     },
     ramp,
-    sentence::{covered, deviation, disturbed, stall, storage_path, why},
+    sentence::{covered, deviation, disturbed, of_own, of_own_workload, stall, storage_path, why},
     table::ms,
     trouble::{errors, troubles},
 };
@@ -217,7 +217,10 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
         ("database", setup.join(", ")),
         (
             "workload",
-            result.data.of_workload(&naming::workload(&result.workload)),
+            match &result.own {
+                Some(own) => format!("your statements on a copy of {}", own.copy.name),
+                None => result.data.of_workload(&naming::workload(&result.workload)),
+            },
         ),
         (
             "clients",
@@ -240,6 +243,7 @@ const SERIALIZATION_PART: u64 = 20;
 fn warnings(result: &BenchResult) -> Vec<String> {
     let load = &result.figures.load;
     let mut warnings = troubles(result);
+    warnings.extend(result.own_caveats().iter().filter_map(of_own));
     warnings.extend(result.deviations.iter().map(deviation));
     if load.interrupted {
         warnings.push(format!(
@@ -607,8 +611,11 @@ fn audit(result: &BenchResult) -> Section {
 
 fn conditions(result: &BenchResult) -> Section {
     let mut section = Section::new("conditions", "Conditions");
-    let mut all = vec![
-        ("mix", result.mix.clone()),
+    let mut all = match &result.own {
+        Some(own) => of_own_workload(own).to_vec(),
+        None => vec![("mix", result.mix.clone())],
+    };
+    all.extend([
         ("random seed", result.seed.to_string()),
         (
             "retries",
@@ -618,13 +625,13 @@ fn conditions(result: &BenchResult) -> Section {
                 result.retries
             ),
         ),
-    ];
+    ]);
     all.extend(result.figures.restored_by.map(|method| {
         let shared = match method {
             RestoreMethod::Reflink => " (shared blocks)",
             RestoreMethod::Copy => "",
         };
-        ("data", format!("a fresh copy of the loaded rows{shared}"))
+        ("rows", format!("a fresh copy of the loaded rows{shared}"))
     }));
     let path = result.figures.storage_path;
     all.extend(path.map(|path| ("file access", storage_path(path).to_owned())));

@@ -13,7 +13,10 @@ pub fn check(result: &CheckResult) -> Document {
     let (what, why) = if result.is_sound() {
         (
             "Sound.",
-            "All conditions hold, and the loaded rows are those of the seed.",
+            match result.loaded.copy_of {
+                Some(_) => "All conditions hold.",
+                None => "All conditions hold, and the loaded rows are those of the seed.",
+            },
         )
     } else if result.unchecked().is_some() {
         (

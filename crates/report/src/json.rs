@@ -213,6 +213,7 @@ mod tests {
         let instant = catalog::find("instant").unwrap();
         let check = CheckResult {
             loaded: Manifest {
+                copy_of: None,
                 format: 1,
                 octavo: String::new(),
                 loaded_at: "2026-03-01T12:00:00Z".parse().unwrap(),

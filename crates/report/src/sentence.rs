@@ -28,9 +28,9 @@ use octavo_experiment::{
 use octavo_units::{ByteCount, PageSize};
 
 pub(crate) use answer::{Answer, answers, confidence, memory, to_settle};
-pub(crate) use caveat::{caveats, deviation, disturbed, part_of_recording};
+pub(crate) use caveat::{caveats, deviation, disturbed, of_own, part_of_recording};
 pub(crate) use commands::commands;
-pub(crate) use conditions::{conditions, storage_path};
+pub(crate) use conditions::{conditions, of_own_workload, storage_path};
 pub(crate) use cost::cost;
 pub(crate) use elsewhere::{elsewhere, elsewhere_heading};
 pub(crate) use energy::{covered, energy};

@@ -280,6 +280,11 @@ impl Prepared {
         }
     }
 
+    /// Of nothing but a `check`: for rows at rest.
+    pub fn nothing(check: Option<&'static str>) -> Self {
+        Self::new(Vec::new(), check)
+    }
+
     /// Of a recording, with a statement for each of its forms, and whether a transaction of such
     /// statements alone is better begun as one that only reads. `files` are the names of its files.
     ///

@@ -6,7 +6,11 @@ use octavo_units::Seed;
 
 use crate::{
     Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
-    connection::Statement, population::Population, schema::Table, touch::TouchTracer, user::CopyOf,
+    connection::Statement,
+    population::Population,
+    schema::Table,
+    touch::TouchTracer,
+    user::{CopyOf, Own},
 };
 
 /// A source of transactions: one terminal, or several that take turns.
@@ -70,9 +74,13 @@ pub trait Workload: Send + Sync {
     fn terminals(&self) -> Option<u32> {
         None
     }
+    /// The user's own rows and statements, if it runs these.
+    fn own(&self) -> Option<&Own> {
+        None
+    }
     /// The database whose rows it runs on, where it makes none itself.
     fn copy_of(&self) -> Option<&CopyOf> {
-        None
+        self.own().map(|own| &own.copy)
     }
     /// Its initial rows.
     fn population(&self) -> Arc<dyn Population + Send>;

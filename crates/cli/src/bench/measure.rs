@@ -41,6 +41,11 @@ impl RequestedRun {
             distribution: flags.mix.distribution,
             ..flags.data.spec(found)?
         };
+        Self::new(flags, spec)
+    }
+
+    /// The same of a workload that is known.
+    pub(super) fn new(flags: &BenchFlags, spec: WorkloadSpec) -> Result<Self, Failure> {
         let workload = workload::build(&spec)?;
         let load = way(flags, workload.as_ref()).map_err(Failure::Input)?;
         Ok(Self {

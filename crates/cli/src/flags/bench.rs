@@ -1,6 +1,6 @@
 //! Flags of the commands on one database: load, bench and check.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use octavo_database::Registry;
@@ -9,7 +9,10 @@ use octavo_experiment::dataset::Manifest;
 use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
 use octavo_workload::{WorkloadSpec, ycsb::Distribution};
 
-use super::shared::{IsolationFlag, directory};
+use super::{
+    own::OwnFlags,
+    shared::{IsolationFlag, directory},
+};
 use crate::{
     failure::Failure,
     output::PageFlag,
@@ -75,6 +78,10 @@ pub(crate) struct LoadFlags {
     #[command(flatten)]
     pub(crate) data: DataFlags,
 
+    /// Your own file, or database on a server, to copy. It is only read
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["workload", "seed"])]
+    pub(crate) copy_of: Option<OsString>,
+
     #[command(flatten)]
     pub(crate) format: FormatFlag,
 
@@ -92,6 +99,13 @@ pub(crate) struct LoadFlags {
          sqlite]",
     )
     .value_parser(database_name(Registry::standard(), &[NOOP]))
+}), mut_arg("copy_of", |flag| {
+    flag.conflicts_with_all(["mix", "distribution", "url", "cpu_catalog", "pace"])
+        .help(
+            "Your own file, or database on a server, to copy. It is only read, and nothing of it \
+             changes",
+        )
+        .long_help(None)
 }))]
 pub(crate) struct BenchFlags {
     /// Where the rows are, or will be loaded: Octavo's own, new or empty
@@ -121,6 +135,9 @@ pub(crate) struct BenchFlags {
 
     #[command(flatten)]
     pub(crate) mix: MixFlags,
+
+    #[command(flatten)]
+    pub(crate) own: OwnFlags,
 
     /// Measure what each kind of transaction of all workloads takes of processors, and write
     /// that to this file, for octavo predict --cpu

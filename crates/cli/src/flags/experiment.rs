@@ -33,6 +33,9 @@ use crate::{
         flag,
         "Emulate this device under the database, instead of measuring the storage here",
     )),
+    mut_arg("copy_of", |flag| {
+        flag.conflicts_with_all(["data", "mix", "distribution", "predict_first"])
+    }),
 )]
 pub(crate) struct AdviseFlags {
     /// Where to work: a new or empty directory on the storage to measure. octavo.db and

@@ -1,14 +1,15 @@
 //! Flags that name the user's own database and statements.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
 use anyhow::bail;
 use clap::Args;
 use octavo_database::Registry;
 use octavo_experiment::plan::{OwnSettings, ScriptFile};
 use octavo_script::{Definitions, is_name};
-
-use super::shared::DatabaseFlag;
 
 /// Whose rows and statements. Nothing is given for the built-in workloads.
 #[derive(Debug, Args)]
@@ -17,8 +18,7 @@ pub(crate) struct OwnFlags {
     ///
     /// A file of SQLite, or postgres://USER@HOST/DATABASE. It is only read, and nothing of it changes.
     /// Your present page size is what others are compared with
-    #[arg(long, value_name = "SOURCE",
-        conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]
+    #[arg(long, value_name = "SOURCE", conflicts_with = "workload")]
     copy_of: Option<OsString>,
 
     /// Your own statements [default: a guess]
@@ -57,19 +57,14 @@ pub(crate) struct OwnFlags {
 }
 
 impl OwnFlags {
-    /// The database that the source is of.
-    pub(crate) fn database(&self, flag: &DatabaseFlag) -> anyhow::Result<&'static str> {
-        let source = self.copy_of.as_deref().unwrap_or_default();
-        let kind = Registry::standard().of_source(source)?;
-        if let Some(given) = &flag.given
-            && given != kind.name
-        {
-            bail!(
-                "--copy-of names a database of {}, and --database {given} another: leave it out",
-                kind.title
-            );
-        }
-        Ok(kind.name)
+    /// The database that the source is of; `given` is what --database says.
+    pub(crate) fn database(&self, given: Option<&str>) -> anyhow::Result<&'static str> {
+        database_of(self.source(), given)
+    }
+
+    /// What is to be copied; nothing where no source is given.
+    pub(crate) fn source(&self) -> &OsStr {
+        self.copy_of.as_deref().unwrap_or_default()
     }
 
     /// Whether the user's own data are asked about.
@@ -91,6 +86,20 @@ impl OwnFlags {
             clients,
         })
     }
+}
+
+/// The database that a source is of; `given` is what --database says.
+pub(crate) fn database_of(source: &OsStr, given: Option<&str>) -> anyhow::Result<&'static str> {
+    let kind = Registry::standard().of_source(source)?;
+    if let Some(given) = given
+        && given != kind.name
+    {
+        bail!(
+            "--copy-of names a database of {}, and --database {given} another: leave it out",
+            kind.title
+        );
+    }
+    Ok(kind.name)
 }
 
 fn definition(text: &str) -> Result<(String, String), String> {

@@ -787,3 +787,86 @@ fn a_plan_compares_options_with_the_users_own_statements() {
         }
     }
 }
+
+#[test]
+fn a_single_run_uses_the_users_own_rows_and_statements() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "wal"));
+    let before = fs::read(home.path("app/my.db")).unwrap();
+    let octavo = |arguments: &[&str]| {
+        let mut command = octavo();
+        command.current_dir(home.directory.path()).args(arguments);
+        let output = command.output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(!contains(out.as_bytes(), PRIVATE) && !contains(err.as_bytes(), PRIVATE));
+        (output.status.code(), out, err)
+    };
+    // Another page size than the file has takes a step of its own.
+    let (code, loaded, _) = octavo(&["load", "work", "--copy-of=app/my.db", "--page-size=2K"]);
+    assert_eq!(code, Some(0));
+    assert!(loaded.contains("in sqlite with 2 KiB pages"), "{loaded}");
+    assert!(loaded.contains("Next: octavo bench work --copy-of app/my.db --script FILE"));
+    let mode = fs::metadata(home.path("work/data")).unwrap().permissions();
+    assert_eq!(mode.mode() & 0o777, 0o700);
+    let copy = Connection::open(home.path("work/data/base/database.sqlite")).unwrap();
+    let number = |pragma: &str| -> i64 {
+        copy.pragma_query_value(None, pragma, |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!((number("page_size"), number("user_version")), (2048, 77));
+    drop(copy);
+    assert!(!home.path("work/data/original").exists());
+    // The rows alone say nothing of statements.
+    let (code, _, refused) = octavo(&["bench", "work", "--transactions=10"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        refused.contains("a copy of my.db: name it again with --copy-of"),
+        "{refused}"
+    );
+    let own = [
+        "--copy-of=app/my.db",
+        "--script=mix.sql",
+        "--transactions=50",
+    ];
+    let (code, json, error) = octavo(&[&["bench", "work", "--json"], &own[..]].concat());
+    assert_eq!(code, Some(0), "{error}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["subject"]["page_size"], 2048);
+    assert_eq!(json["kinds"][0]["committed"], 50);
+    assert_eq!(json["own"]["copy"]["name"], "my.db");
+    // What the run left has a row for each of its transactions, those of the warm-up too.
+    let left = Connection::open(home.path("work/data/run/database.sqlite")).unwrap();
+    let notes: i64 = left
+        .query_row("SELECT count(*) FROM note", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(notes, 55);
+    drop(left);
+    let (code, checked, _) = octavo(&["check", "work"]);
+    assert_eq!(code, Some(0));
+    assert!(checked.contains("pages and indexes are sound"), "{checked}");
+    assert!(!checked.contains("seed"), "{checked}");
+    // Other rows than those that were loaded.
+    application_changed(&home.path("app/my.db"));
+    let (code, _, refused) = octavo(&[&["bench", "work"], &own[..]].concat());
+    assert_eq!(code, Some(2));
+    assert!(refused.contains("work holds a copy of my.db"), "{refused}");
+    // A database that is broken is told, page by page.
+    let base = home.path("work/data/base/database.sqlite");
+    let mut bytes = fs::read(&base).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(0xff);
+    fs::write(&base, bytes).unwrap();
+    assert_eq!(octavo(&["check", "work"]).0, Some(1));
+    assert_ne!(before, fs::read(home.path("app/my.db")).unwrap());
+}
+
+/// Changes a row of the file, as its application would.
+fn application_changed(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    connection
+        .execute_batch(
+            "UPDATE customer SET visits = 1 WHERE id = 1; PRAGMA wal_checkpoint(TRUNCATE);",
+        )
+        .unwrap();
+}

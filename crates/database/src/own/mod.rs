@@ -54,6 +54,12 @@ pub trait CopyOwn {
     /// refuses all that was recorded.
     fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError>;
 
+    /// A query whose rows are what is wrong with the data, one text each, or "ok"; `None` where
+    /// there is none.
+    fn check(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Makes a directory that only those may look into who have to, whatever the umask.
     ///
     /// # Errors

@@ -234,6 +234,10 @@ impl CopyOwn for Sqlite {
         trace::read(files)
     }
 
+    fn check(&self) -> Option<&'static str> {
+        Some(statements::CHECK)
+    }
+
     fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {
         statements::prepare(Path::new(source), statements).map(Tried::alike)
     }

@@ -12,7 +12,7 @@ use crate::own::{
 
 /// A query whose rows say what is wrong with the data, or "ok"
 /// (<https://www.sqlite.org/pragma.html#pragma_quick_check>).
-const CHECK: &str = "PRAGMA quick_check(10)";
+pub(super) const CHECK: &str = "PRAGMA quick_check(10)";
 
 /// Statements that would change what is measured, or reach other files. Savepoints outside of a
 /// transaction would be one that never ends.

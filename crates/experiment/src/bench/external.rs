@@ -245,6 +245,7 @@ fn load(
             database_version: server.version(),
             options: Vec::new(),
             page_size: server.page_size(),
+            copy_of: None,
             data: workload.data_spec(),
             seed: settings.seed,
             rows: loaded.rows,
@@ -348,6 +349,7 @@ mod tests {
         };
         Note {
             loaded: Manifest {
+                copy_of: None,
                 format: FORMAT,
                 octavo: "1".into(),
                 loaded_at: Timestamp::UNIX_EPOCH,

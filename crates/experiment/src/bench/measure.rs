@@ -220,6 +220,7 @@ pub fn bench(
         subject: system,
         workload: workload.name().into(),
         data: workload.data_spec(),
+        own: workload.own().cloned(),
         mix,
         seed: settings.seed,
         clients: settings.clients,

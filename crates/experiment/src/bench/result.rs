@@ -1,13 +1,17 @@
 //! What a bench found, in one value that reports print and `--json` writes.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use octavo_driver::{KindCounts, Load, Percentiles};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, Deviation};
+use octavo_workload::{DataSpec, Deviation, user::Own};
 use serde::Serialize;
 
 use super::cost::DriverCost;
-use crate::{audit::AuditFinding, ramp::RampFinding, record::Figures};
+use crate::{
+    audit::AuditFinding, caveats::Caveat, findings::of_own, ramp::RampFinding, record::Figures,
+};
 
 /// Everything that a bench found.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +26,9 @@ pub struct BenchResult {
     pub workload: String,
     /// Its rows.
     pub data: DataSpec,
+    /// The user's own rows and statements, where these are the workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<Own>,
     /// Its mix, as `--mix` reads it.
     pub mix: String,
     /// Origin of rows and inputs.
@@ -66,6 +73,13 @@ impl BenchResult {
 
     fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.figures.load.measured.as_secs_f64()
+    }
+
+    /// What is to be said of the user's own rows and statements.
+    pub fn own_caveats(&self) -> Vec<Caveat> {
+        let found = BTreeMap::from([(0, self.figures.load.audit.clone())]);
+        let own = self.own.iter();
+        own.flat_map(|own| of_own(own, &found)).collect()
     }
 
     /// In what it falls short of a whole result: the storage was full, the database was

@@ -9,7 +9,7 @@ use octavo_workload::Audit;
 use super::{
     Findings,
     cell::{ByCell, CellFindings, GroupFindings},
-    own_rows::{found_nothing, found_other, of_recording},
+    own_rows::{found_other, of_own},
 };
 use crate::{
     caveats::Caveat,
@@ -83,24 +83,7 @@ pub(super) fn found_caveats(
         caveats.push(Caveat::Grows { rows });
     }
     let own = findings.plan.own.iter();
-    let guessed = own.filter(|own| own.is_guess);
-    caveats.extend(guessed.map(|own| Caveat::Guessed {
-        of: own.copy.name.clone(),
-    }));
-    let unlike = findings
-        .plan
-        .own
-        .iter()
-        .filter(|own| !own.unlike.is_empty());
-    caveats.extend(unlike.map(|own| Caveat::CopyUnlike {
-        how: own.unlike.clone(),
-    }));
-    let own = findings.plan.own.iter();
-    caveats.extend(own.flat_map(|own| {
-        let recording = own.recording.iter();
-        recording.flat_map(|recording| of_recording(recording, statements))
-    }));
-    caveats.extend(found_nothing(statements));
+    caveats.extend(own.flat_map(|own| of_own(own, statements)));
     caveats.extend(found_other(&findings.plan, statements));
     let part = findings.storage.iter().find(|(name, _)| name == PART);
     caveats.extend(part.map(|(_, part)| Caveat::InPart { part: part.clone() }));

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use octavo_workload::{Audit, user::OwnRecording};
+use octavo_workload::{
+    Audit,
+    user::{Own, OwnRecording},
+};
 
 use crate::{caveats::Caveat, plan::Plan};
 
@@ -19,8 +22,27 @@ const AGAIN_TOLERATED: f64 = 1.1;
 /// The part of a recording that is taken for all of it. Chosen.
 const BEGINNING_TOLERATED: f64 = 0.9;
 
+/// What is to be said of the user's own rows and statements, and of what these found in each cell.
+pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if own.is_guess {
+        caveats.push(Caveat::Guessed {
+            of: own.copy.name.clone(),
+        });
+    }
+    if !own.unlike.is_empty() {
+        caveats.push(Caveat::CopyUnlike {
+            how: own.unlike.clone(),
+        });
+    }
+    let recording = own.recording.iter();
+    caveats.extend(recording.flat_map(|recording| of_recording(recording, statements)));
+    caveats.extend(found_nothing(statements));
+    caveats
+}
+
 /// Statements that never found a row in any cell.
-pub(super) fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
+fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
     let mut all = Audit::default();
     for audit in statements.values() {
         all.merge(audit);
@@ -81,10 +103,7 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
 }
 
 /// Warnings of a recording: statements left out or failed, repeats, and parts that were not sent.
-pub(super) fn of_recording(
-    recording: &OwnRecording,
-    statements: &BTreeMap<usize, Audit>,
-) -> Vec<Caveat> {
+fn of_recording(recording: &OwnRecording, statements: &BTreeMap<usize, Audit>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if recording.statements < recording.recorded {
         caveats.push(Caveat::RecordedInPart {

@@ -97,26 +97,13 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
-        Caveat::Guessed { of } => format!(
-            "The statements are a guess from the schema of {of}, and your program's may choose another \
-             page size. Print them with --show-script, edit them, and give them with --script."
-        ),
-        Caveat::CopyUnlike { how } => format!(
-            "The copy is not as your database in everything, and what is best may differ: {}.",
-            how.join("; ")
-        ),
-        Caveat::FoundNothing { statements, of } => {
-            let (they, them) = match statements.len() {
-                1 => ("This statement", "it"),
-                _ => ("These statements", "them"),
-            };
-            let whole = statements.len().to_string() + " of " + &of.to_string();
-            format!(
-                "{they} ({whole}) never found or changed a row: {}. Your program's may, and cost \
-                 more. Look at {them}, and at what the script draws.",
-                list(statements, "and")
-            )
-        }
+        Caveat::Guessed { .. }
+        | Caveat::CopyUnlike { .. }
+        | Caveat::FoundNothing { .. }
+        | Caveat::RecordedInPart { .. }
+        | Caveat::RecordedFailed { .. }
+        | Caveat::RecordedAgain { .. }
+        | Caveat::RecordedBeginning { .. } => of_own(caveat).unwrap_or_default(),
         Caveat::FoundOther {
             statement,
             least,
@@ -127,33 +114,6 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
              needs an ORDER BY.",
             number(*least),
             number(*most)
-        ),
-        Caveat::RecordedInPart {
-            statements,
-            recorded,
-            time,
-            left,
-        } => {
-            let share = recorded_part(*statements, *recorded, *time);
-            format!("{share} can be sent again. Left out: {}.", left_out(left))
-        }
-        Caveat::RecordedFailed { failed, of, most } => format!(
-            "{} of {} recorded statements failed on the copy, and their transactions were rolled back \
-             (most often {most}). They may need rows of the time when the recording began \
-             (--copy-of a backup of it), have been sent before, or have failed then too.",
-            count(*failed),
-            count(*of)
-        ),
-        Caveat::RecordedAgain { rounds } => format!(
-            "The recording was sent up to {} times in a row. From the second time on, its reads find \
-             their rows in the cache, and its changes change nothing or fail. Give a longer \
-             recording.",
-            number(*rounds)
-        ),
-        Caveat::RecordedBeginning { share } => format!(
-            "Only the first {} of the recording was sent, and the rest may give another answer. Give \
-             more time (--budget, --passes), or a part of the recording that stands for all.",
-            percent(*share)
         ),
         Caveat::InPart { part } => format!(
             "Rows, buffer and log were divided alike: {part} of them was predicted, which misses about \
@@ -251,6 +211,60 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             counted(*runs, "run")
         ),
     }
+}
+
+/// The words of what is to be said of the user's own rows and statements; `None` of all else.
+pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
+    Some(match caveat {
+        Caveat::Guessed { of } => format!(
+            "The statements are a guess from the schema of {of}, and your program's may choose another \
+             page size. Print them with --show-script, edit them, and give them with --script."
+        ),
+        Caveat::CopyUnlike { how } => format!(
+            "The copy is not as your database in everything, and what is best may differ: {}.",
+            how.join("; ")
+        ),
+        Caveat::FoundNothing { statements, of } => {
+            let (they, them) = match statements.len() {
+                1 => ("This statement", "it"),
+                _ => ("These statements", "them"),
+            };
+            let whole = statements.len().to_string() + " of " + &of.to_string();
+            format!(
+                "{they} ({whole}) never found or changed a row: {}. Your program's may, and cost \
+                 more. Look at {them}, and at what the script draws.",
+                list(statements, "and")
+            )
+        }
+        Caveat::RecordedInPart {
+            statements,
+            recorded,
+            time,
+            left,
+        } => {
+            let share = recorded_part(*statements, *recorded, *time);
+            format!("{share} can be sent again. Left out: {}.", left_out(left))
+        }
+        Caveat::RecordedFailed { failed, of, most } => format!(
+            "{} of {} recorded statements failed on the copy, and their transactions were rolled back \
+             (most often {most}). They may need rows of the time when the recording began \
+             (--copy-of a backup of it), have been sent before, or have failed then too.",
+            count(*failed),
+            count(*of)
+        ),
+        Caveat::RecordedAgain { rounds } => format!(
+            "The recording was sent up to {} times in a row. From the second time on, its reads find \
+             their rows in the cache, and its changes change nothing or fail. Give a longer \
+             recording.",
+            number(*rounds)
+        ),
+        Caveat::RecordedBeginning { share } => format!(
+            "Only the first {} of the recording was sent, and the rest may give another answer. Give \
+             more time (--budget, --passes), or a part of the recording that stands for all.",
+            percent(*share)
+        ),
+        _ => return None,
+    })
 }
 
 /// That passes were left out, by their reasons.

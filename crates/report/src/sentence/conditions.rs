@@ -35,10 +35,8 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     );
     match &plan.own {
         Some(own) => {
-            add("data", copied(own));
-            match &own.recording {
-                Some(recording) => add("recording", recorded(recording)),
-                None => add("scripts", scripts(own)),
+            for (name, value) in of_own_workload(own) {
+                add(name, value);
             }
         }
         None => add("scale", scale(findings)),
@@ -159,6 +157,15 @@ fn workload(findings: &Findings) -> String {
         text += &format!(", isolation {isolation}");
     }
     text
+}
+
+/// The user's own rows and statements.
+pub(crate) fn of_own_workload(own: &Own) -> [(&'static str, String); 2] {
+    let statements = match &own.recording {
+        Some(recording) => ("recording", recorded(recording)),
+        None => ("scripts", scripts(own)),
+    };
+    [("data", copied(own)), statements]
 }
 
 /// What was copied.

@@ -20,7 +20,7 @@ use crate::{
     population::{Partition, Population, RowBatch},
     schema::Table,
     touch::TouchTracer,
-    user::{CopyOf, Own, Prepared, Runs},
+    user::{Own, Prepared, Runs},
 };
 use client::OwnClient;
 use recorded::RecordedClient;
@@ -189,8 +189,8 @@ impl Workload for OwnWorkload {
         unreachable!("predictions of own statements are refused")
     }
 
-    fn copy_of(&self) -> Option<&CopyOf> {
-        Some(&self.own.copy)
+    fn own(&self) -> Option<&Own> {
+        Some(&self.own)
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>> {
@@ -231,7 +231,10 @@ mod tests {
     use octavo_units::{ByteCount, PageSize};
 
     use super::*;
-    use crate::{WorkloadSpec, user::OwnScript};
+    use crate::{
+        WorkloadSpec,
+        user::{CopyOf, OwnScript},
+    };
 
     #[test]
     fn weights_of_a_changed_store_are_refused() {

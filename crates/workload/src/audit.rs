@@ -20,28 +20,22 @@ pub struct Audit {
     pub rounds: Option<Rounds>,
 }
 
-/// How often clients ran their parts of a recording in a run: 0.5 is the first half, 2 is all of it
+/// How often a client ran its part of a recording in a run: 0.5 is the first half, 2 is all of it
 /// twice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// The client that ran the least of its part.
-    pub least: f64,
-    /// The one that ran the most.
+    /// Of the client that ran the most of its part.
     pub most: f64,
 }
 
 impl Rounds {
     /// Of one client.
     pub(crate) fn of(rounds: f64) -> Self {
-        Self {
-            least: rounds,
-            most: rounds,
-        }
+        Self { most: rounds }
     }
 
     fn with(self, other: Self) -> Self {
         Self {
-            least: self.least.min(other.least),
             most: self.most.max(other.most),
         }
     }

@@ -53,7 +53,7 @@ pub(crate) struct Table {
     pub(crate) own_key: Vec<String>,
     pub(crate) first: i64,
     pub(crate) last: i64,
-    /// The first columns of its indexes.
+    /// The first columns of its indexes, those with the most values first.
     pub(crate) indexed: Vec<String>,
     /// What an update sets, by `:step` of 1 to 25: a column that no index has.
     pub(crate) change: Option<String>,

@@ -88,13 +88,15 @@ fn table(connection: &Connection, name: &str) -> rusqlite::Result<Option<Table>>
     };
     let own_key = indexed.iter().filter(|(.., is_key)| *is_key);
     let own_key = own_key.filter_map(|(_, _, own, _)| own.as_deref().map(quoted));
-    // What checks and triggers make of other values is not known.
-    let is_free: bool = connection.query_row(
-        "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = ?1 AND \
-         (type = 'trigger' OR type = 'table' AND (sql LIKE '%check%' OR sql LIKE '%strict%')))",
+    // What checks, types and triggers make of other values is not known.
+    let (has_trigger, is_strict, sql): (bool, bool, String) = connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1), \
+         EXISTS (SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND name = ?1 AND strict), \
+         (SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1)",
         [name],
-        |row| row.get(0),
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
+    let is_free = !has_trigger && !is_strict && !may_have_check(&sql);
     let others = columns.iter().filter(|(_, is_number)| !is_number);
     let others: Vec<&String> = others.map(|(own, _)| own).collect();
     let plain = others
@@ -105,19 +107,57 @@ fn table(connection: &Connection, name: &str) -> rusqlite::Result<Option<Table>>
     let firsts = indexed
         .iter()
         .filter(|(_, position, _, is_key)| *position == 0 && !is_key);
+    let firsts = firsts.filter_map(|(_, _, own, _)| own.as_deref().map(quoted));
+    let mut firsts: Vec<(u32, String)> = firsts
+        .map(|column| {
+            Ok((
+                values(connection, &table, &key, (first, last), &column)?,
+                column,
+            ))
+        })
+        .collect::<rusqlite::Result<_>>()?;
+    firsts.sort_by_key(|(values, _)| std::cmp::Reverse(*values));
     Ok(Some(Table {
         name: table,
         key,
         first,
         last,
         own_key: own_key.collect(),
-        indexed: firsts
-            .filter_map(|(_, _, own, _)| own.as_deref().map(quoted))
-            .collect(),
+        indexed: firsts.into_iter().map(|(_, column)| column).collect(),
         change: plain.filter(|_| is_free).map(|c| change(&c)),
         inserted: (!has_unique && is_free && !others.is_empty())
             .then(|| others.into_iter().map(|own| quoted(own)).collect()),
     }))
+}
+
+/// How many values a column has in some rows that are spread over the table.
+fn values(
+    connection: &Connection,
+    table: &str,
+    key: &str,
+    (first, last): (i64, i64),
+    column: &str,
+) -> rusqlite::Result<u32> {
+    const ROWS: i64 = 64;
+    let step = (last - first) / ROWS;
+    let sql = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})
+         SELECT count(DISTINCT (SELECT {column} FROM {table} WHERE {key} >= ?1 + i * ?2
+            ORDER BY {key} LIMIT 1)) FROM n"
+    );
+    connection.query_row(&sql, [first, step], |row| row.get(0))
+}
+
+/// Whether the word CHECK stands in a table's text with a bracket behind it.
+fn may_have_check(sql: &str) -> bool {
+    const CHECK: &str = "check";
+    let sql = sql.to_ascii_lowercase();
+    sql.match_indices(CHECK).any(|(at, _)| {
+        let is_of_name = |last: char| last.is_alphanumeric() || "_\"`[".contains(last);
+        let before = sql[..at].chars().next_back();
+        let behind = sql[at + CHECK.len()..].trim_start();
+        !before.is_some_and(is_of_name) && behind.starts_with(['(', '/', '-'])
+    })
 }
 
 /// What an update sets. SQLite writes nothing where a row stays as it is.
@@ -194,6 +234,40 @@ mod tests {
         ] {
             assert!(!text.contains(part), "{part} in {text}");
         }
+    }
+
+    #[test]
+    fn names_that_only_look_like_checks_forbid_nothing() {
+        for (columns, is_free) in [
+            ("district TEXT, checked_at TEXT", true),
+            ("a TEXT REFERENCES t(id) ON DELETE RESTRICT", true),
+            ("\"check\" TEXT, [my check] TEXT", true),
+            ("a TEXT CHECK (a > '')", false),
+            ("a TEXT check(a > '')", false),
+            ("a TEXT CHECK /* why */ (a > '')", false),
+        ] {
+            let schema = format!(
+                "CREATE TABLE t(id INTEGER PRIMARY KEY, {columns}); INSERT INTO t(id) VALUES (1);"
+            );
+            let text = proposed(&schema).unwrap();
+            assert_eq!(text.contains("UPDATE"), is_free, "{columns}");
+            assert_eq!(text.contains("INSERT"), is_free, "{columns}");
+        }
+        let strict = "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT) STRICT; \
+                      INSERT INTO t VALUES (1, 'a');";
+        assert!(!proposed(strict).unwrap().contains("UPDATE"));
+    }
+
+    #[test]
+    fn of_indexes_the_one_with_the_most_values_is_followed() {
+        let text = proposed(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, never TEXT, body TEXT);
+             CREATE INDEX a ON t(never); CREATE INDEX b ON t(kind); CREATE INDEX c ON t(name);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+             INSERT INTO t SELECT i, i % 5, 'n' || i, NULL, 'x' FROM n;",
+        )
+        .unwrap();
+        assert!(text.contains("WHERE \"name\" =\n"), "{text}");
     }
 
     #[test]

@@ -132,10 +132,9 @@ fn of_recording(recording: &OwnRecording, statements: &BTreeMap<usize, Audit>) -
             rounds: rounds.most,
         });
     }
-    if let Some(rounds) = rounds.filter(|rounds| rounds.least < BEGINNING_TOLERATED) {
-        caveats.push(Caveat::RecordedBeginning {
-            share: rounds.least,
-        });
+    // The cell that went on for longest, in its longest sitting.
+    if let Some(rounds) = rounds.filter(|rounds| rounds.most < BEGINNING_TOLERATED) {
+        caveats.push(Caveat::RecordedBeginning { share: rounds.most });
     }
     caveats
 }

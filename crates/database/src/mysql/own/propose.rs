@@ -27,6 +27,8 @@ struct Indexed {
     /// Its place in the index, from 1.
     place: u64,
     is_unique: u8,
+    /// How many values the index has up to this column, by the server's statistics.
+    values: u64,
 }
 
 const COLUMNS: &str = "SELECT JSON_OBJECT('table', c.TABLE_NAME, 'name', c.COLUMN_NAME, \
@@ -36,7 +38,8 @@ const COLUMNS: &str = "SELECT JSON_OBJECT('table', c.TABLE_NAME, 'name', c.COLUM
     ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION";
 
 const INDEXES: &str = "SELECT JSON_OBJECT('table', TABLE_NAME, 'index', INDEX_NAME, \
-    'column', COLUMN_NAME, 'place', SEQ_IN_INDEX, 'is_unique', 1 - NON_UNIQUE) \
+    'column', COLUMN_NAME, 'place', SEQ_IN_INDEX, 'is_unique', 1 - NON_UNIQUE, \
+    'values', coalesce(CARDINALITY, 0)) \
     FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
     AND INDEX_TYPE = 'BTREE' ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX";
 
@@ -111,7 +114,8 @@ fn table_of(
     let change = changes.filter_map(|column| change(column)).next();
     let secondary = indexes.iter().filter(|of| of.index != "PRIMARY");
     let is_unique = secondary.clone().any(|of| of.is_unique == 1);
-    let firsts = secondary.filter(|of| of.place == 1);
+    let mut firsts: Vec<&&Indexed> = secondary.filter(|of| of.place == 1).collect();
+    firsts.sort_by_key(|of| std::cmp::Reverse(of.values));
     let is_numbered = key.extra.to_ascii_lowercase().contains("auto_increment");
     let can_insert = is_numbered && !is_unique && !is_guarded && !others.is_empty();
     Table {
@@ -121,6 +125,7 @@ fn table_of(
         first,
         last,
         indexed: firsts
+            .iter()
             .filter_map(|of| of.column.as_deref().map(quoted))
             .collect(),
         change: change.filter(|_| !is_guarded),

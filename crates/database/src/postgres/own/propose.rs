@@ -18,7 +18,7 @@ struct Found {
     is_numbered: bool,
     /// All other columns that can be set, with their types.
     columns: Vec<(String, String)>,
-    /// The first columns of other indexes.
+    /// The first columns of other indexes that find equal values, those with the most values first.
     indexed: Vec<String>,
     /// Columns of any index.
     in_indexes: Vec<String>,
@@ -39,9 +39,15 @@ const QUESTION: &str = "\
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
         AND coalesce(to_jsonb(a) ->> 'attgenerated', '') = '' AND a.attidentity <> 'a' \
         AND a.attnum <> k.attnum) AS columns, \
-      (SELECT coalesce(json_agg(DISTINCT quote_ident(a.attname)), '[]') \
-        FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] \
-        WHERE i.indrelid = c.oid AND NOT i.indisprimary AND i.indpred IS NULL) AS indexed, \
+      (SELECT coalesce(json_agg(f.name ORDER BY f.found DESC, f.name), '[]') FROM \
+        (SELECT DISTINCT quote_ident(a.attname) AS name, CASE WHEN s.n_distinct < 0 \
+            THEN -s.n_distinct * greatest(c.reltuples, 1) ELSE coalesce(s.n_distinct, 0) END AS found \
+          FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid \
+          JOIN pg_am AS m ON m.oid = x.relam AND m.amname IN ('btree', 'hash') \
+          JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] \
+          LEFT JOIN pg_stats AS s ON s.schemaname = n.nspname AND s.tablename = c.relname \
+            AND s.attname = a.attname AND NOT s.inherited \
+          WHERE i.indrelid = c.oid AND NOT i.indisprimary AND i.indpred IS NULL) AS f) AS indexed, \
       (SELECT coalesce(json_agg(DISTINCT quote_ident(a.attname)), '[]') \
         FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = c.oid \
         AND a.attnum = ANY (i.indkey) WHERE i.indrelid = c.oid) AS in_indexes, \

@@ -158,7 +158,7 @@ fn look(
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(name));
     };
-    let found = copies.examine(&settings.source)?;
+    let found = copies.examine(&settings.source, &settings.copying)?;
     let UserStatements {
         scripts,
         recording,

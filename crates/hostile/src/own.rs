@@ -131,6 +131,8 @@ fn read_recording(bytes: &[u8]) -> bool {
         page_size: PageSize::kib(4),
         state: 0,
         sorts_by_bytes: false,
+        sample: None,
+        rate: None,
         source: "my.db".into(),
     };
     let recording = match copies.read_recording("my.db".as_ref(), &copy, &[path]) {

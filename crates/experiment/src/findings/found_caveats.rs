@@ -87,6 +87,7 @@ pub(super) fn found_caveats(
     caveats.extend(guessed.map(|own| Caveat::Guessed {
         of: own.copy.name.clone(),
     }));
+    caveats.extend(sampled(findings));
     let unlike = findings
         .plan
         .own
@@ -268,5 +269,19 @@ fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
     (factor >= OTHER_PACE).then(|| Caveat::PaceChanged {
         cell: cell.cell.clone(),
         factor,
+    })
+}
+
+/// That the copy has a part of the rows, and how large it is as it was measured with the page size
+/// that the user's database has.
+fn sampled(findings: &Findings) -> Option<Caveat> {
+    let copy = &findings.plan.own.as_ref()?.copy;
+    let sample = copy.sample?;
+    let mut snapshots = findings.snapshots.iter();
+    let like = snapshots.find(|snapshot| snapshot.key.page_size == copy.page_size);
+    Some(Caveat::Sampled {
+        share: sample.share,
+        bytes: like.map_or(copy.size, |snapshot| snapshot.size),
+        of: sample.of,
     })
 }

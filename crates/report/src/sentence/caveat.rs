@@ -101,6 +101,13 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             "The statements are a guess from the schema of {of}, and your program's may choose another \
              page size. Print them with --show-script, edit them, and give them with --script."
         ),
+        Caveat::Sampled { share, bytes, of } => format!(
+            "Only {share} of your rows were copied, {bytes} of {of}. The ratio of memory to data \
+             carries over: 1 MiB of memory here stands for {} MiB on all of your rows. Other rows may \
+             be used more, and indexes of all rows are deeper. Statements with fixed values may name \
+             rows that were not copied. Copy more of them with a larger --sample.",
+            number(of.get() as f64 / bytes.get().max(1) as f64)
+        ),
         Caveat::CopyUnlike { how } => format!(
             "The copy is not as your database in everything, and what is best may differ: {}.",
             how.join("; ")

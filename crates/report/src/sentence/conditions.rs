@@ -164,7 +164,10 @@ fn workload(findings: &Findings) -> String {
 /// What was copied.
 fn copied(own: &Own) -> String {
     let copy = &own.copy;
-    format!("a copy of {}, of {}", copy.name, copy.size)
+    match copy.sample {
+        None => format!("{}, of {}", copy.title(), copy.size),
+        Some(sample) => format!("{}, about {} of {}", copy.title(), copy.size, sample.of),
+    }
 }
 
 /// The statements of a recording that are sent, and their pace.

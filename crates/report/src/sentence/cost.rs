@@ -45,6 +45,17 @@ fn quoted(name: &str) -> String {
 /// What the change that a group's answer is takes: how it was measured, and the values by what they
 /// are called.
 pub(crate) fn cost(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
+    let own = findings.plan.own.as_ref();
+    if let Some(sample) = own.and_then(|own| own.copy.sample)
+        && wanted(group).is_some()
+    {
+        let left_out = format!(
+            "Time, space and log of the change are not known: {} of your rows were copied, and what \
+             that took does not grow in step with rows.",
+            sample.share
+        );
+        return vec![Block::Paragraph(left_out)];
+    }
     let Some((copying, values)) = values(findings, group) else {
         return Vec::new();
     };
@@ -162,6 +173,8 @@ mod tests {
                 page_size: PageSize::kib(4),
                 state: 1,
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: "my shop.db".into(),
             },
             scripts: Vec::new(),

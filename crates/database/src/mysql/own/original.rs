@@ -2,7 +2,8 @@
 //! lock no table.
 
 use std::{
-    env,
+    cell::RefCell,
+    env::{self, temp_dir},
     ffi::{OsStr, OsString},
     fs,
     ops::ControlFlow,
@@ -12,23 +13,32 @@ use std::{
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::user::CopyOf;
+use octavo_workload::user::{CopyOf, Copying};
 use rustix::process::Signal;
 use serde::{Deserialize, de::DeserializeOwned};
+use tempfile::TempDir;
 
 use super::{
     super::{Flavour, programs::Programs},
     restore::{Dump, Setup},
+    sample::Snapshot,
     tools::Tools,
 };
 use crate::{
     DatabaseError, Own, Progress, Result,
     external::{SourceParts, SourceUrl},
-    server::process::{Launch, run_tool},
+    files::named,
+    server::{
+        piped::Piped,
+        process::{Launch, run_tool},
+    },
 };
 
 /// A dump of a day is one that hangs.
 const DUMP_LIMIT: Duration = Duration::from_hours(24);
+
+/// Where of a sample triggers and routines are dumped.
+const BEHIND: &str = "behind";
 
 /// A database on the user's server.
 pub(super) struct Original {
@@ -152,8 +162,8 @@ impl Original {
         self.url.refuse(reason)
     }
 
-    /// What is known of it.
-    pub(super) fn examine(&self, source: &OsStr) -> Result<Own> {
+    /// What is known of it, and of the copy that is to be made.
+    pub(super) fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
         let facts = &self.facts;
         let page_size = PageSize::new(facts.page_size).map_err(|error| {
             let reason = format!(
@@ -165,7 +175,7 @@ impl Original {
         let place = Seed::new(0).derive(&self.url.to_string(), 0);
         let state = facts.state.iter().flatten();
         let state = state.fold(place, |seed, number| seed.derive(number, 1));
-        Ok(Own {
+        let own = Own {
             copy: CopyOf {
                 name: self.parts.database.clone(),
                 size: ByteCount::new(facts.bytes),
@@ -173,11 +183,18 @@ impl Original {
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: source.to_owned(),
             },
             options: Vec::new(),
             limits: Vec::new(),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
+        };
+        own.copied(copying, |share| {
+            let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+            let of = (share, copying.seed);
+            Ok(Snapshot::open(self, of, directory.path(), None, &|| false)?.bytes())
         })
     }
 
@@ -217,20 +234,99 @@ impl Original {
         unlike
     }
 
-    /// Dumps all of it.
-    pub(super) fn dump(&self, dump: &Dump, progress: &mut Progress<'_>) -> Result<()> {
-        self.run(dump, &[], progress)
+    /// Dumps the rows that a copy has.
+    pub(super) fn dump(
+        &self,
+        dump: &Dump,
+        copy: &CopyOf,
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
+        let file = dump.file();
+        let progress = RefCell::new(progress);
+        let stopped = || {
+            let written = fs::metadata(&file).map_or(0, |status| status.len());
+            (progress.borrow_mut())(written) == ControlFlow::Break(())
+        };
+        match copy.sample {
+            None => self.run(dump, &["--routines", "--triggers"], copy.rate, &stopped)?,
+            Some(sample) => {
+                let of = (sample.share, sample.seed);
+                let snapshot = Snapshot::open(self, of, dump.directory(), copy.rate, &stopped)?;
+                self.run(dump, &["--no-data", "--skip-triggers"], None, &stopped)?;
+                snapshot.append_rows(&file)?;
+                // Triggers come last, because rows that are loaded would set them off.
+                let behind = Dump::in_directory(&dump.directory().join(BEHIND))?;
+                fs::create_dir(behind.directory())
+                    .map_err(named("create", behind.directory()))?;
+                let of_schema = ["--no-data", "--no-create-info", "--routines", "--triggers"];
+                self.run(&behind, &of_schema, None, &stopped)?;
+                behind.append_to(dump)?;
+            }
+        }
+        dump.note(&self.setup())
     }
 
     /// Dumps the schema alone.
     pub(super) fn dump_schema(&self, dump: &Dump) -> Result<()> {
-        self.run(dump, &["--no-data"], &mut |_| ControlFlow::Continue(()))
+        let of_schema = ["--no-data", "--routines", "--triggers"];
+        self.run(dump, &of_schema, None, &|| false)?;
+        dump.note(&self.setup())
     }
 
-    fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
+    fn setup(&self) -> Setup {
+        Setup {
+            name: self.parts.database.clone(),
+            sql_mode: self.facts.sql_mode.clone(),
+            charset: self.facts.charset.clone(),
+            collation: self.facts.collation.clone(),
+        }
+    }
+
+    /// Runs the client on the database, whose answers are read as they are sent.
+    pub(super) fn client<'s>(
+        &self,
+        directory: &Path,
+        rate: Option<ByteCount>,
+        stopped: &'s dyn Fn() -> bool,
+    ) -> Result<Piped<'s>> {
+        let mut arguments = login(&self.parts);
+        let usual = [
+            "--connect-timeout=10",
+            "--batch",
+            "--raw",
+            "--skip-column-names",
+            "--quick",
+            "--unbuffered",
+            "--binary-mode",
+            "--max-allowed-packet=1G",
+            "--default-character-set=utf8mb4",
+            "--database",
+        ];
+        arguments.extend(usual.map(OsString::from));
+        arguments.push((&self.parts.database).into());
+        let log = directory.join("sample.log");
+        let launch = Launch {
+            program: &self.tools.client,
+            arguments,
+            directory,
+            log: &log,
+            account: None,
+            group: None,
+            on_death: Signal::TERM,
+            input: None,
+            environment: environment(self.url.password()),
+        };
+        Piped::start("sample your database", &launch, rate, stopped)
+    }
+
+    fn run(
+        &self,
+        dump: &Dump,
+        more: &[&str],
+        rate: Option<ByteCount>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let file = dump.file();
-        let mut result_file = OsString::from("--result-file=");
-        result_file.push(&file);
         let mut arguments = login(&self.parts);
         let usual = [
             "--single-transaction",
@@ -238,8 +334,6 @@ impl Original {
             "--skip-lock-tables",
             "--no-tablespaces",
             "--hex-blob",
-            "--routines",
-            "--triggers",
             "--max-allowed-packet=1G",
             "--default-character-set=utf8mb4",
         ];
@@ -254,7 +348,12 @@ impl Original {
         };
         let all = usual.iter().chain(of_mysql).chain(history).chain(more);
         arguments.extend(all.map(OsString::from));
-        arguments.extend([result_file, (&self.parts.database).into()]);
+        if rate.is_none() {
+            let mut result_file = OsString::from("--result-file=");
+            result_file.push(&file);
+            arguments.push(result_file);
+        }
+        arguments.push((&self.parts.database).into());
         let launch = Launch {
             program: &self.tools.dump,
             arguments,
@@ -266,16 +365,12 @@ impl Original {
             input: None,
             environment: environment(self.url.password()),
         };
-        run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
-            let written = fs::metadata(&file).map_or(0, |status| status.len());
-            progress(written) == ControlFlow::Break(())
-        })?;
-        dump.note(&Setup {
-            name: self.parts.database.clone(),
-            sql_mode: self.facts.sql_mode.clone(),
-            charset: self.facts.charset.clone(),
-            collation: self.facts.collation.clone(),
-        })
+        const ACTION: &str = "copy your database";
+        match rate {
+            None => run_tool(ACTION, &launch, DUMP_LIMIT, &mut || stopped()),
+            // A pipe that is read slowly keeps the server waiting.
+            rate => Piped::start(ACTION, &launch, rate, stopped)?.write_to(&file),
+        }
     }
 }
 

@@ -3,28 +3,35 @@
 //! snapshot of all tables.
 
 use std::{
-    ffi::OsStr,
-    fs,
+    cell::RefCell,
+    env::temp_dir,
+    ffi::{OsStr, OsString},
     ops::ControlFlow,
     process::{Command, Stdio},
     time::Duration,
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::user::CopyOf;
+use octavo_workload::user::{CopyOf, Copying};
 use serde::{Deserialize, de::DeserializeOwned};
+use tempfile::TempDir;
 
 use super::{
     limits,
     restore::Dump,
+    sample::Snapshot,
     setup::{self, Setup},
     tools::{MAJOR_MIN, Tools, environment},
 };
 use crate::{
     DatabaseError, Own, Progress, Result,
     external::SourceUrl,
+    files::named,
     postgres::programs::{Programs, major_of},
-    server::process::{Launch, run_tool},
+    server::{
+        piped::Piped,
+        process::{Launch, run_tool},
+    },
 };
 
 /// A dump of a day is one that hangs.
@@ -143,8 +150,13 @@ impl Original {
         &self.tools
     }
 
-    /// What is known of it.
-    pub(super) fn examine(&self, source: &OsStr) -> Result<Own> {
+    /// Where it is.
+    pub(super) fn url(&self) -> &SourceUrl {
+        &self.url
+    }
+
+    /// What is known of it, and of the copy that is to be made.
+    pub(super) fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
         let facts = &self.facts;
         let page_size = PageSize::new(facts.page_size).map_err(|error| {
             let reason = format!(
@@ -156,7 +168,7 @@ impl Original {
         let place = Seed::new(0).derive(&self.url.to_string(), 0);
         let state = facts.state.iter();
         let state = state.fold(place, |seed, number| seed.derive(number, 1));
-        Ok(Own {
+        let own = Own {
             copy: CopyOf {
                 name: facts.database.clone(),
                 size: ByteCount::new(facts.bytes),
@@ -164,11 +176,18 @@ impl Original {
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: source.to_owned(),
             },
             options: Vec::new(),
             limits: limits::limits(&facts.limits, page_size),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
+        };
+        own.copied(copying, |share| {
+            let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+            let of = (share, copying.seed);
+            Ok(Snapshot::open(self, of, directory.path(), None, &|| false)?.bytes())
         })
     }
 
@@ -199,24 +218,42 @@ impl Original {
         unlike
     }
 
-    /// Dumps all of it.
+    /// Dumps the rows that a copy has.
     pub(super) fn dump(
         &self,
         dump: &Dump,
         setup: &Setup,
+        copy: &CopyOf,
         progress: &mut Progress<'_>,
     ) -> Result<()> {
-        self.run(dump, &[], progress)?;
+        let progress = RefCell::new(progress);
+        let stopped = || (progress.borrow_mut())(dump.written()) == ControlFlow::Break(());
+        match copy.sample {
+            None => self.run(dump, Vec::new(), copy.rate, &stopped)?,
+            Some(sample) => {
+                let of = (sample.share, sample.seed);
+                let mut snapshot = Snapshot::open(self, of, dump.directory(), copy.rate, &stopped)?;
+                let arguments = snapshot.dump_arguments()?;
+                self.run(dump, arguments, copy.rate, &stopped)?;
+                snapshot.write_rows(&dump.rows())?;
+            }
+        }
         dump.note(setup)
     }
 
     /// Dumps the schema alone.
     pub(super) fn dump_schema(&self, dump: &Dump, setup: &Setup) -> Result<()> {
-        self.run(dump, &["--schema-only"], &mut |_| ControlFlow::Continue(()))?;
+        self.run(dump, vec!["--schema-only".into()], None, &|| false)?;
         dump.note(setup)
     }
 
-    fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
+    fn run(
+        &self,
+        dump: &Dump,
+        more: Vec<OsString>,
+        rate: Option<ByteCount>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let file = dump.file();
         let mut arguments: Vec<_> = [
             // Not compressed: that takes longer than writing.
@@ -233,11 +270,13 @@ impl Original {
             LOCK_LIMIT,
         ]
         .iter()
-        .chain(more)
         .map(Into::into)
         .collect();
+        arguments.extend(more);
         arguments.extend(["--dbname".into(), self.url.bare().into()]);
-        arguments.extend(["--file".into(), file.clone().into_os_string()]);
+        if rate.is_none() {
+            arguments.extend(["--file".into(), file.clone().into_os_string()]);
+        }
         let program = self.tools.path("pg_dump");
         let launch = Launch {
             program: &program,
@@ -250,10 +289,12 @@ impl Original {
             input: None,
             environment: environment(self.url.password(), None),
         };
-        run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
-            let written = fs::metadata(&file).map_or(0, |status| status.len());
-            progress(written) == ControlFlow::Break(())
-        })
+        const ACTION: &str = "copy your database";
+        match rate {
+            None => run_tool(ACTION, &launch, DUMP_LIMIT, &mut || stopped()),
+            // A pipe that is read slowly keeps the server waiting.
+            rate => Piped::start(ACTION, &launch, rate, stopped)?.write_to(&file),
+        }
     }
 }
 

@@ -24,7 +24,9 @@ use crate::{
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     if let (true, Some(own)) = (
         flags.own.show_script,
-        flags.own.settings(flags.cells.random.seed, flags.cells.clients),
+        flags
+            .own
+            .settings(flags.cells.random.seed, flags.cells.clients),
     ) {
         let database = flags
             .own
@@ -93,7 +95,10 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
         Some(device) => Storage::Device(storage(device)?),
         None => Storage::Own,
     };
-    let plan = match flags.own.settings(flags.cells.random.seed, flags.cells.clients) {
+    let plan = match flags
+        .own
+        .settings(flags.cells.random.seed, flags.cells.clients)
+    {
         Some(own) => {
             let database = flags.own.database(&flags.database)?;
             plan_of_own(database, &own, &flags.cells, storage)?

@@ -69,7 +69,10 @@ impl Reference {
     fn matches(&self, child: &str, parent: &str) -> String {
         let pairs = self.columns.iter();
         let pairs = pairs.map(|pair| {
-            format!("{parent}.{} {} {child}.{}", pair.parent, pair.equals, pair.child)
+            format!(
+                "{parent}.{} {} {child}.{}",
+                pair.parent, pair.equals, pair.child
+            )
         });
         pairs.collect::<Vec<_>>().join(" AND ")
     }
@@ -122,7 +125,13 @@ impl Sampling {
     ) -> Self {
         let mut rules: Vec<Rule> = tables
             .iter()
-            .map(|table| if table.is_whole { Rule::Whole } else { Rule::Drawn })
+            .map(|table| {
+                if table.is_whole {
+                    Rule::Whole
+                } else {
+                    Rule::Drawn
+                }
+            })
             .collect();
         let mut candidates: Vec<usize> = (0..references.len())
             .filter(|&place| {
@@ -138,7 +147,12 @@ impl Sampling {
             let is_in_key = columns.iter().all(|column| child.key.contains(column));
             // Names give an order that the server's answers do not change.
             let names = (child.from.clone(), parent.from.clone(), columns);
-            (!is_in_key, !reference.is_required, Reverse(parent.bytes), names)
+            (
+                !is_in_key,
+                !reference.is_required,
+                Reverse(parent.bytes),
+                names,
+            )
         });
         for place in candidates {
             let Reference { child, parent, .. } = references[place];
@@ -162,10 +176,14 @@ impl Sampling {
 
     /// About how many bytes a copy has, without what is required.
     pub(crate) fn bytes(&self) -> ByteCount {
-        let bytes = self.tables.iter().zip(&self.rules).map(|(table, rule)| match rule {
-            Rule::Whole => table.bytes as f64,
-            _ => table.bytes as f64 * self.share.get(),
-        });
+        let bytes = self
+            .tables
+            .iter()
+            .zip(&self.rules)
+            .map(|(table, rule)| match rule {
+                Rule::Whole => table.bytes as f64,
+                _ => table.bytes as f64 * self.share.get(),
+            });
         ByteCount::new(bytes.sum::<f64>() as u64)
     }
 
@@ -249,7 +267,9 @@ impl Sampling {
             // Whoever follows has its parents.
             if is_cut(reference) && self.rules[reference.child] != Rule::Follows(place) {
                 let pending = &mut pending[reference.parent];
-                ask(place, Of::Kept, &mut |key| required.add(reference.parent, key, pending))?;
+                ask(place, Of::Kept, &mut |key| {
+                    required.add(reference.parent, key, pending)
+                })?;
             }
         }
         while let Some(child) = pending.iter().position(|keys| !keys.is_empty()) {
@@ -331,3 +351,6 @@ fn leads_to(rules: &[Rule], references: &[Reference], from: usize, to: usize) ->
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

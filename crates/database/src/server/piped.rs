@@ -84,7 +84,9 @@ impl<'s> Piped<'s> {
     /// Sends it a text.
     pub(crate) fn send(&mut self, text: &str) -> Result<()> {
         let sent = match &mut self.input {
-            Some(input) => input.write_all(text.as_bytes()).and_then(|()| input.flush()),
+            Some(input) => input
+                .write_all(text.as_bytes())
+                .and_then(|()| input.flush()),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         };
         sent.map_err(|error| self.failed(&error))
@@ -285,6 +287,9 @@ mod tests {
         let waiting = launch(directory.path(), &log, "sleep 60");
         let piped = Piped::start("copy", &waiting, None, &stop).unwrap();
         let stopped = piped.write_to(&file);
-        assert!(matches!(stopped, Err(DatabaseError::Stopped)), "{stopped:?}");
+        assert!(
+            matches!(stopped, Err(DatabaseError::Stopped)),
+            "{stopped:?}"
+        );
     }
 }

@@ -160,7 +160,8 @@ mod tests {
     use std::sync::Arc;
 
     use octavo_experiment::{plan::Level, store::SnapshotOrigin, verdict::Verdict};
-    use octavo_workload::user::Own;
+    use octavo_units::Seed;
+    use octavo_workload::user::{Own, Sample, Share};
 
     use super::*;
     use crate::fixture;
@@ -223,6 +224,18 @@ mod tests {
         let space = of("space");
         assert!(space.contains("beside 320 MiB now"), "{space}");
         assert_eq!(of("log"), "77 MiB written while loading");
+        // Those of a sample say nothing of all.
+        let mut sampled = own();
+        sampled.copy.sample = Some(Sample {
+            share: Share::try_from(0.1).unwrap(),
+            seed: Seed::new(1),
+            of: ByteCount::mib(3000),
+        });
+        findings.plan.own = Some(Arc::new(sampled));
+        let told = cost(&findings, &findings.groups[0]);
+        assert!(
+            matches!(told.as_slice(), [Block::Paragraph(text)] if text.contains("10% of your rows"))
+        );
         // Nothing is to be changed.
         findings.groups[0].verdict = Verdict::Alone {
             level: Level::PageSize(PageSize::kib(8)),

@@ -86,7 +86,9 @@ mod tests {
             assert!((read.get() - share).abs() < 1e-12, "{text}");
             assert_eq!(read.to_string(), shown, "{text}");
         }
-        for text in ["", "%", "0", "0%", "-1%", "101%", "1.1", "10", "ten", "NaN", "inf", "0.00001%"] {
+        for text in [
+            "", "%", "0", "0%", "-1%", "101%", "1.1", "10", "ten", "NaN", "inf", "0.00001%",
+        ] {
             assert!(text.parse::<Share>().is_err(), "{text}");
         }
     }

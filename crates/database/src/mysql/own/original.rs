@@ -256,8 +256,7 @@ impl Original {
                 snapshot.append_rows(&file)?;
                 // Triggers come last, because rows that are loaded would set them off.
                 let behind = Dump::in_directory(&dump.directory().join(BEHIND))?;
-                fs::create_dir(behind.directory())
-                    .map_err(named("create", behind.directory()))?;
+                fs::create_dir(behind.directory()).map_err(named("create", behind.directory()))?;
                 let of_schema = ["--no-data", "--no-create-info", "--routines", "--triggers"];
                 self.run(&behind, &of_schema, None, &stopped)?;
                 behind.append_to(dump)?;

@@ -216,8 +216,8 @@ impl<'s> Snapshot<'s> {
                 WHOLE_MAX + 1
             );
             // Rows that nothing tells from others cannot be required one by one.
-            let mut is_whole =
-                columns.is_empty() || key.is_empty() && pairs.iter().any(|pair| pair.parent == name);
+            let mut is_whole = columns.is_empty()
+                || key.is_empty() && pairs.iter().any(|pair| pair.parent == name);
             query(&mut client, &few, &mut |line| {
                 is_whole |= line == "1";
                 Ok(())
@@ -237,7 +237,10 @@ impl<'s> Snapshot<'s> {
             client,
             original,
             child_of: references.iter().map(|reference| reference.child).collect(),
-            parent_of: references.iter().map(|reference| reference.parent).collect(),
+            parent_of: references
+                .iter()
+                .map(|reference| reference.parent)
+                .collect(),
             sampling: Sampling::new(described, references, share, seed),
             tables,
         })
@@ -325,7 +328,8 @@ impl<'s> Snapshot<'s> {
         } = self;
         sampling.close(&mut |reference, of: Of<'_>, found| {
             let (child, parent) = (&tables[child_of[reference]], &tables[parent_of[reference]]);
-            let required = sampling.required(reference, of, &|alias, keys| child.has_key(alias, keys));
+            let required =
+                sampling.required(reference, of, &|alias, keys| child.has_key(alias, keys));
             let sql = format!("SELECT {} FROM {required}", parent.key_of("p"));
             query(client, &sql, &mut |key| {
                 found(key).map_err(|Full| original.refuse(Full::REASON.into()))
@@ -346,7 +350,9 @@ fn key(table: &str, columns: &[Column], keys: &[FoundKey]) -> Vec<Column> {
     let found = names.into_iter().find_map(|name| {
         let parts = of_table().filter(|key| key.name == name);
         let parts = parts.map(|key| {
-            let column = columns.iter().find(|column| Some(&column.name) == key.column.as_ref())?;
+            let column = columns
+                .iter()
+                .find(|column| Some(&column.name) == key.column.as_ref())?;
             (key.is_whole && !column.is_nullable).then(|| column.clone())
         });
         parts.collect::<Option<Vec<Column>>>()
@@ -418,3 +424,6 @@ fn all<T: DeserializeOwned>(
     })?;
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,9 @@ impl Dump {
     /// How many bytes there are yet.
     pub(super) fn written(&self) -> u64 {
         let files = [self.file(), self.rows()];
-        let sizes = files.iter().map(|file| fs::metadata(file).map_or(0, |about| about.len()));
+        let sizes = files
+            .iter()
+            .map(|file| fs::metadata(file).map_or(0, |about| about.len()));
         sizes.sum()
     }
 
@@ -160,7 +162,13 @@ impl Dump {
         stopped: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
         // Its socket is where the program works, whatever the length of that path.
-        let place = ["--username", USER, "--dbname", DATABASE, "--host=/proc/self/cwd"];
+        let place = [
+            "--username",
+            USER,
+            "--dbname",
+            DATABASE,
+            "--host=/proc/self/cwd",
+        ];
         arguments.extend(place.map(OsString::from));
         let (path, log) = (server.path(), self.log());
         let before = fs::metadata(&log).map_or(0, |status| status.len());

@@ -176,14 +176,15 @@ impl<'s> Snapshot<'s> {
             environment: environment(url.password(), Some(encoding)),
         };
         let mut psql = Piped::start("sample your database", &launch, rate, stopped)?;
-        // As pg_dump has it.
+        // As pg_dump has it, and rows in one order each time.
         psql.send(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n\
              SET LOCAL search_path = ''; SET LOCAL lock_timeout = '30s';\n\
              SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;\n\
              SET LOCAL row_security = off; SET LOCAL standard_conforming_strings = on;\n\
              SET LOCAL datestyle = 'ISO'; SET LOCAL intervalstyle = 'postgres';\n\
-             SET LOCAL extra_float_digits = 3;\n",
+             SET LOCAL extra_float_digits = 3; SET LOCAL synchronize_seqscans = off;\n\
+             SET LOCAL max_parallel_workers_per_gather = 0;\n",
         )?;
         let facts: Facts = one(&mut psql, original, QUESTION)?;
         let mut tables = Vec::new();
@@ -210,7 +211,11 @@ impl<'s> Snapshot<'s> {
             let columns = match found.key.is_empty() {
                 // Where a row lies does not change in one snapshot.
                 true => vec!["{}.tableoid".into(), "{}.ctid".into()],
-                false => found.key.iter().map(|column| format!("{{}}.{column}")).collect(),
+                false => found
+                    .key
+                    .iter()
+                    .map(|column| format!("{{}}.{column}"))
+                    .collect(),
             };
             tables.push(Table {
                 from: found.from,
@@ -259,7 +264,8 @@ impl<'s> Snapshot<'s> {
             Ok(())
         })?;
         let leaves = self.sampled().flat_map(|table| &self.leaves[table]);
-        arguments.extend(leaves.map(|leaf| format!("--exclude-table-data={}", leaf.pattern).into()));
+        arguments
+            .extend(leaves.map(|leaf| format!("--exclude-table-data={}", leaf.pattern).into()));
         Ok(arguments)
     }
 
@@ -361,11 +367,7 @@ fn ask(psql: &mut Piped<'_>, sql: &str) -> Result<()> {
 }
 
 /// The lines of an answer.
-fn query(
-    psql: &mut Piped<'_>,
-    sql: &str,
-    each: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<()> {
+fn query(psql: &mut Piped<'_>, sql: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     ask(psql, sql)?;
     psql.lines_until(END, each)
 }
@@ -384,18 +386,4 @@ fn one<T: DeserializeOwned>(psql: &mut Piped<'_>, original: &Original, sql: &str
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_found_by_where_they_lie() {
-        let keys = ["17 (0,1)", "17 (3,20)", "18 (5,6)"].map(Box::from);
-        assert_eq!(at(&keys, 17).unwrap(), "{\"(0,1)\",\"(3,20)\"}");
-        assert_eq!(at(&keys, 16), None);
-        assert_eq!(
-            by_key("c", &keys),
-            "(c.tableoid = 17 AND c.ctid = ANY ('{\"(0,1)\",\"(3,20)\"}'::tid[]) OR \
-             c.tableoid = 18 AND c.ctid = ANY ('{\"(5,6)\"}'::tid[]))"
-        );
-    }
-}
+mod tests;

@@ -319,7 +319,11 @@ impl Written for Sampled {
             Scalar::Fraction(number) => number.to_string(),
             other => other.written()?,
         };
-        Some(text.parse().map(Self).map_err(|error: ShareError| error.to_string()))
+        Some(
+            text.parse()
+                .map(Self)
+                .map_err(|error: ShareError| error.to_string()),
+        )
     }
 }
 

@@ -25,7 +25,7 @@ CREATE TABLE employees(id int PRIMARY KEY, manager int REFERENCES employees, nam
 INSERT INTO employees SELECT i, CASE WHEN i>1 THEN i/5+1 END, 'e'||i FROM generate_series(1,20000) i;
 UPDATE employees SET manager=NULL WHERE id=1;
 CREATE TABLE log(at timestamptz, line text);
-INSERT INTO log SELECT now(), 'line' FROM generate_series(1,20000);
+INSERT INTO log SELECT now(), 'line '||i FROM generate_series(1,20000) i;
 CREATE TABLE vips(customer bigint PRIMARY KEY REFERENCES customers);
 INSERT INTO vips SELECT i*100 FROM generate_series(1,50) i;
 CREATE TABLE audit(n int); 

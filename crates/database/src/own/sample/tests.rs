@@ -271,7 +271,7 @@ fn what_is_required_requires_more_until_nothing_is_missing() {
     let tables = vec![table("a", 1, false, &["id"]), table("b", 1, true, &["id"])];
     let references = vec![reference(0, "before", 0, false), reference(0, "b", 1, true)];
     let sampling = sampling(tables, references);
-    let kept = |row: u64| row % 10 == 0;
+    let kept = |row: u64| row.is_multiple_of(10);
     let rows = 50_000;
     let mut asked = 0;
     let required = sampling

@@ -349,8 +349,10 @@ fn at(keys: &[Box<str>], leaf: u32) -> Option<String> {
 
 /// The condition that a row lies at one of these places.
 fn by_key(alias: &str, keys: &[Box<str>]) -> String {
-    let oid = |key: &Box<str>| key.split_once(' ')?.0.parse().ok();
-    let mut leaves: Vec<u32> = keys.iter().filter_map(oid).collect();
+    let oids = keys
+        .iter()
+        .filter_map(|key| key.split_once(' ')?.0.parse().ok());
+    let mut leaves: Vec<u32> = oids.collect();
     leaves.sort_unstable();
     leaves.dedup();
     let places = leaves.into_iter().filter_map(|leaf| {

@@ -91,7 +91,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 
     // The same rows each time, and others with another seed.
-    let mut dumped = |copy: &CopyOf| {
+    let dumped = |copy: &CopyOf| {
         let directory = tempfile::tempdir().unwrap();
         let dump = Dump::in_directory(directory.path()).unwrap();
         let go = &mut |_| ControlFlow::Continue(());
@@ -108,7 +108,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     let statements = said.lines().filter_map(|line| {
         let plain = line.split_once("LOG:  statement: ");
         let execute = line.split_once("LOG:  execute ");
-        let execute = execute.and_then(|(_, text)| Some(text.split_once(": ")?));
+        let execute = execute.and_then(|(_, text)| text.split_once(": "));
         Some(plain.or(execute)?.1)
     });
     const READS: [&str; 10] = [

@@ -27,7 +27,12 @@ pub(crate) struct OwnFlags {
     ///
     /// Small tables are copied whole. Of the others this share, so that rows keep their parents and
     /// children. For databases on servers
-    #[arg(long, value_name = "SHARE", requires = "copy_of")]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        requires = "copy_of",
+        hide_short_help = true
+    )]
     sample: Option<Share>,
 
     /// Bytes a second at which rows are read, such as 50MiB [default: no limit]

@@ -579,6 +579,7 @@ fn a_sample_is_told_as_one_and_is_the_same_when_it_is_resumed() {
         .output()
         .unwrap();
     let said = String::from_utf8(report.stdout).unwrap();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         said.contains("mix.sql on 10% of the rows of postgres"),
         "{said}"

@@ -49,7 +49,7 @@ use trial::Trial;
 impl CopyOwn for Mysql {
     fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
         let original = Original::open(source, self.programs()?)?;
-        let own = original.examine(source, copying)?;
+        let own = sample::examine(&original, source, copying)?;
         let (flavour, present) = (original.tools().flavour, own.copy.page_size);
         let limits = match limits::Facts::ask(&original) {
             Ok(facts) => limits::limits(&facts, flavour, present),
@@ -98,7 +98,8 @@ pub(super) fn dump(
 ) -> Result<LoadReport> {
     let begin = Instant::now();
     let original = Original::open(&copy.source, mysql.programs()?)?;
-    original.dump(&Dump::in_directory(snapshot)?, copy, progress)?;
+    let dump = Dump::in_directory(snapshot)?;
+    sample::dump(&original, &dump, copy, progress)?;
     Ok(LoadReport {
         // They are counted when they are there again.
         rows: 0,

@@ -2,32 +2,26 @@
 //! lock no table.
 
 use std::{
-    cell::RefCell,
-    env::{self, temp_dir},
+    env,
     ffi::{OsStr, OsString},
-    fs,
-    ops::ControlFlow,
     path::Path,
     process::{Command, Stdio},
     time::Duration,
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::user::{CopyOf, Copying};
+use octavo_workload::user::CopyOf;
 use rustix::process::Signal;
 use serde::{Deserialize, de::DeserializeOwned};
-use tempfile::TempDir;
 
 use super::{
     super::{Flavour, programs::Programs},
     restore::{Dump, Setup},
-    sample::Snapshot,
     tools::Tools,
 };
 use crate::{
-    DatabaseError, Own, Progress, Result,
+    DatabaseError, Own, Result,
     external::{SourceParts, SourceUrl},
-    files::named,
     server::{
         piped::Piped,
         process::{Launch, run_tool},
@@ -36,9 +30,6 @@ use crate::{
 
 /// A dump of a day is one that hangs.
 const DUMP_LIMIT: Duration = Duration::from_hours(24);
-
-/// Where of a sample triggers and routines are dumped.
-const BEHIND: &str = "behind";
 
 /// A database on the user's server.
 pub(super) struct Original {
@@ -162,8 +153,8 @@ impl Original {
         self.url.refuse(reason)
     }
 
-    /// What is known of it, and of the copy that is to be made.
-    pub(super) fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+    /// What is known of it.
+    pub(super) fn examine(&self, source: &OsStr) -> Result<Own> {
         let facts = &self.facts;
         let page_size = PageSize::new(facts.page_size).map_err(|error| {
             let reason = format!(
@@ -175,7 +166,7 @@ impl Original {
         let place = Seed::new(0).derive(&self.url.to_string(), 0);
         let state = facts.state.iter().flatten();
         let state = state.fold(place, |seed, number| seed.derive(number, 1));
-        let own = Own {
+        Ok(Own {
             copy: CopyOf {
                 name: self.parts.database.clone(),
                 size: ByteCount::new(facts.bytes),
@@ -190,11 +181,6 @@ impl Original {
             options: Vec::new(),
             limits: Vec::new(),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
-        };
-        own.copied(copying, |share| {
-            let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
-            let of = (share, copying.seed);
-            Ok(Snapshot::open(self, of, directory.path(), None, &|| false)?.bytes())
         })
     }
 
@@ -234,37 +220,6 @@ impl Original {
         unlike
     }
 
-    /// Dumps the rows that a copy has.
-    pub(super) fn dump(
-        &self,
-        dump: &Dump,
-        copy: &CopyOf,
-        progress: &mut Progress<'_>,
-    ) -> Result<()> {
-        let file = dump.file();
-        let progress = RefCell::new(progress);
-        let stopped = || {
-            let written = fs::metadata(&file).map_or(0, |status| status.len());
-            (progress.borrow_mut())(written) == ControlFlow::Break(())
-        };
-        match copy.sample {
-            None => self.run(dump, &["--routines", "--triggers"], copy.rate, &stopped)?,
-            Some(sample) => {
-                let of = (sample.share, sample.seed);
-                let snapshot = Snapshot::open(self, of, dump.directory(), copy.rate, &stopped)?;
-                self.run(dump, &["--no-data", "--skip-triggers"], None, &stopped)?;
-                snapshot.append_rows(&file)?;
-                // Triggers come last, because rows that are loaded would set them off.
-                let behind = Dump::in_directory(&dump.directory().join(BEHIND))?;
-                fs::create_dir(behind.directory()).map_err(named("create", behind.directory()))?;
-                let of_schema = ["--no-data", "--no-create-info", "--routines", "--triggers"];
-                self.run(&behind, &of_schema, None, &stopped)?;
-                behind.append_to(dump)?;
-            }
-        }
-        dump.note(&self.setup())
-    }
-
     /// Dumps the schema alone.
     pub(super) fn dump_schema(&self, dump: &Dump) -> Result<()> {
         let of_schema = ["--no-data", "--routines", "--triggers"];
@@ -272,7 +227,8 @@ impl Original {
         dump.note(&self.setup())
     }
 
-    fn setup(&self) -> Setup {
+    /// How its database is called and set.
+    pub(super) fn setup(&self) -> Setup {
         Setup {
             name: self.parts.database.clone(),
             sql_mode: self.facts.sql_mode.clone(),
@@ -318,7 +274,8 @@ impl Original {
         Piped::start("sample your database", &launch, rate, stopped)
     }
 
-    fn run(
+    /// Runs the program that dumps, at a rate if one is given.
+    pub(super) fn run(
         &self,
         dump: &Dump,
         more: &[&str],

@@ -2,19 +2,27 @@
 //! are selected in it, those of whole tables too, as texts of the INSERTs that they become.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
-    fs::OpenOptions,
+    env::temp_dir,
+    ffi::OsStr,
+    fs::{self, OpenOptions},
     io::{BufWriter, Write as _},
+    ops::ControlFlow,
     path::Path,
 };
 
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::user::Share;
+use octavo_workload::user::{CopyOf, Copying, Share};
 use serde::{Deserialize, de::DeserializeOwned};
+use tempfile::TempDir;
 
-use super::{original::Original, restore::quoted};
+use super::{
+    original::Original,
+    restore::{Dump, quoted},
+};
 use crate::{
-    DatabaseError, Result,
+    DatabaseError, Own, Progress, Result,
     files::named,
     own::sample::{Full, Of, Pair, Reference, Required, Sampling, Table, WHOLE_MAX},
     server::piped::Piped,
@@ -168,6 +176,49 @@ impl Selected {
         let columns: Vec<String> = columns.collect();
         format!("({}) IN ({})", columns.join(", "), keys.join(", "))
     }
+}
+
+/// What is known of a database, and of the copy that is to be made of it.
+pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
+    original.examine(source)?.copied(copying, |share| {
+        let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+        let of = (share, copying.seed);
+        Ok(Snapshot::open(original, of, directory.path(), None, &|| false)?.bytes())
+    })
+}
+
+/// Where of a sample triggers and routines are dumped.
+const BEHIND: &str = "behind";
+
+/// Dumps the rows that a copy has.
+pub(super) fn dump(
+    original: &Original,
+    dump: &Dump,
+    copy: &CopyOf,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    let file = dump.file();
+    let progress = RefCell::new(progress);
+    let stopped = || {
+        let written = fs::metadata(&file).map_or(0, |status| status.len());
+        (progress.borrow_mut())(written) == ControlFlow::Break(())
+    };
+    match copy.sample {
+        None => original.run(dump, &["--routines", "--triggers"], copy.rate, &stopped)?,
+        Some(sample) => {
+            let of = (sample.share, sample.seed);
+            let snapshot = Snapshot::open(original, of, dump.directory(), copy.rate, &stopped)?;
+            original.run(dump, &["--no-data", "--skip-triggers"], None, &stopped)?;
+            snapshot.append_rows(&file)?;
+            // Triggers come last, because rows that are loaded would set them off.
+            let behind = Dump::in_directory(&dump.directory().join(BEHIND))?;
+            fs::create_dir(behind.directory()).map_err(named("create", behind.directory()))?;
+            let of_schema = ["--no-data", "--no-create-info", "--routines", "--triggers"];
+            original.run(&behind, &of_schema, None, &stopped)?;
+            behind.append_to(dump)?;
+        }
+    }
+    dump.note(&original.setup())
 }
 
 /// One state of the user's database, open to be read.

@@ -49,7 +49,7 @@ use trial::Trial;
 
 impl CopyOwn for Postgres {
     fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
-        Original::open(source, &self.programs)?.examine(source, copying)
+        sample::examine(&Original::open(source, &self.programs)?, source, copying)
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<String>> {
@@ -91,7 +91,7 @@ pub(super) fn dump(
     } else {
         setup
     };
-    original.dump(&dump, &setup, copy, progress)?;
+    sample::dump(&original, &dump, &setup, copy, progress)?;
     let size = tree::size(snapshot)?;
     Ok(LoadReport {
         // They are counted when they are restored.

@@ -3,30 +3,24 @@
 //! snapshot of all tables.
 
 use std::{
-    cell::RefCell,
-    env::temp_dir,
     ffi::{OsStr, OsString},
-    ops::ControlFlow,
     process::{Command, Stdio},
     time::Duration,
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::user::{CopyOf, Copying};
+use octavo_workload::user::CopyOf;
 use serde::{Deserialize, de::DeserializeOwned};
-use tempfile::TempDir;
 
 use super::{
     limits,
     restore::Dump,
-    sample::Snapshot,
     setup::{self, Setup},
     tools::{MAJOR_MIN, Tools, environment},
 };
 use crate::{
-    DatabaseError, Own, Progress, Result,
+    DatabaseError, Own, Result,
     external::SourceUrl,
-    files::named,
     postgres::programs::{Programs, major_of},
     server::{
         piped::Piped,
@@ -155,8 +149,8 @@ impl Original {
         &self.url
     }
 
-    /// What is known of it, and of the copy that is to be made.
-    pub(super) fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+    /// What is known of it.
+    pub(super) fn examine(&self, source: &OsStr) -> Result<Own> {
         let facts = &self.facts;
         let page_size = PageSize::new(facts.page_size).map_err(|error| {
             let reason = format!(
@@ -168,7 +162,7 @@ impl Original {
         let place = Seed::new(0).derive(&self.url.to_string(), 0);
         let state = facts.state.iter();
         let state = state.fold(place, |seed, number| seed.derive(number, 1));
-        let own = Own {
+        Ok(Own {
             copy: CopyOf {
                 name: facts.database.clone(),
                 size: ByteCount::new(facts.bytes),
@@ -183,11 +177,6 @@ impl Original {
             options: Vec::new(),
             limits: limits::limits(&facts.limits, page_size),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
-        };
-        own.copied(copying, |share| {
-            let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
-            let of = (share, copying.seed);
-            Ok(Snapshot::open(self, of, directory.path(), None, &|| false)?.bytes())
         })
     }
 
@@ -218,36 +207,14 @@ impl Original {
         unlike
     }
 
-    /// Dumps the rows that a copy has.
-    pub(super) fn dump(
-        &self,
-        dump: &Dump,
-        setup: &Setup,
-        copy: &CopyOf,
-        progress: &mut Progress<'_>,
-    ) -> Result<()> {
-        let progress = RefCell::new(progress);
-        let stopped = || (progress.borrow_mut())(dump.written()) == ControlFlow::Break(());
-        match copy.sample {
-            None => self.run(dump, Vec::new(), copy.rate, &stopped)?,
-            Some(sample) => {
-                let of = (sample.share, sample.seed);
-                let mut snapshot = Snapshot::open(self, of, dump.directory(), copy.rate, &stopped)?;
-                let arguments = snapshot.dump_arguments()?;
-                self.run(dump, arguments, copy.rate, &stopped)?;
-                snapshot.write_rows(&dump.rows())?;
-            }
-        }
-        dump.note(setup)
-    }
-
     /// Dumps the schema alone.
     pub(super) fn dump_schema(&self, dump: &Dump, setup: &Setup) -> Result<()> {
         self.run(dump, vec!["--schema-only".into()], None, &|| false)?;
         dump.note(setup)
     }
 
-    fn run(
+    /// Runs the program that dumps, at a rate if one is given.
+    pub(super) fn run(
         &self,
         dump: &Dump,
         more: Vec<OsString>,

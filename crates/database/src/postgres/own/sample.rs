@@ -2,21 +2,25 @@
 //! Their rows are selected by `psql` in a transaction whose snapshot `pg_dump` has too.
 
 use std::{
-    ffi::OsString,
+    cell::RefCell,
+    env::temp_dir,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{BufWriter, Write as _},
     iter,
+    ops::ControlFlow,
     path::Path,
 };
 
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::user::Share;
+use octavo_workload::user::{CopyOf, Copying, Share};
 use rustix::process::Signal;
 use serde::{Deserialize, de::DeserializeOwned};
+use tempfile::TempDir;
 
-use super::{original::Original, tools::environment};
+use super::{original::Original, restore::Dump, setup::Setup, tools::environment};
 use crate::{
-    DatabaseError, Result,
+    DatabaseError, Own, Progress, Result,
     files::named,
     own::sample::{Full, Of, Pair, Reference, Required, Sampling, Table, WHOLE_MAX},
     server::{piped::Piped, process::Launch},
@@ -126,6 +130,38 @@ struct FoundPair {
     child: String,
     parent: String,
     equals: String,
+}
+
+/// What is known of a database, and of the copy that is to be made of it.
+pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
+    original.examine(source)?.copied(copying, |share| {
+        let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+        let of = (share, copying.seed);
+        Ok(Snapshot::open(original, of, directory.path(), None, &|| false)?.bytes())
+    })
+}
+
+/// Dumps the rows that a copy has.
+pub(super) fn dump(
+    original: &Original,
+    dump: &Dump,
+    setup: &Setup,
+    copy: &CopyOf,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    let progress = RefCell::new(progress);
+    let stopped = || (progress.borrow_mut())(dump.written()) == ControlFlow::Break(());
+    match copy.sample {
+        None => original.run(dump, Vec::new(), copy.rate, &stopped)?,
+        Some(sample) => {
+            let of = (sample.share, sample.seed);
+            let mut snapshot = Snapshot::open(original, of, dump.directory(), copy.rate, &stopped)?;
+            let arguments = snapshot.dump_arguments()?;
+            original.run(dump, arguments, copy.rate, &stopped)?;
+            snapshot.write_rows(&dump.rows())?;
+        }
+    }
+    dump.note(setup)
 }
 
 /// One state of the user's database, open to be read.

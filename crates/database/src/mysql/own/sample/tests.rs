@@ -80,7 +80,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     let socket = layout.data.join(SOCKET);
     let url = format!("mariadb://root@localhost/shop?socket={}", socket.display());
     let original = Original::open(url.as_ref(), &programs).unwrap();
-    let own = original.examine(url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 
@@ -88,9 +88,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     let dumped = |copy: &CopyOf| {
         let directory = tempfile::tempdir().unwrap();
         let dump = Dump::in_directory(directory.path()).unwrap();
-        original
-            .dump(&dump, copy, &mut |_| ControlFlow::Continue(()))
-            .unwrap();
+        super::dump(&original, &dump, copy, &mut |_| ControlFlow::Continue(())).unwrap();
         let text = fs::read_to_string(dump.file()).unwrap();
         let rows = text
             .split("SET NAMES utf8mb4; SET TIME_ZONE")

@@ -86,7 +86,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
         source: None,
     };
     let original = Original::open(url.as_ref(), &programs).unwrap();
-    let own = original.examine(url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 
@@ -95,7 +95,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
         let directory = tempfile::tempdir().unwrap();
         let dump = Dump::in_directory(directory.path()).unwrap();
         let go = &mut |_| ControlFlow::Continue(());
-        original.dump(&dump, &original.setup(), copy, go).unwrap();
+        super::dump(&original, &dump, &original.setup(), copy, go).unwrap();
         let rows = fs::read(dump.rows()).unwrap();
         (directory, dump, rows)
     };

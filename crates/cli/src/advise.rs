@@ -97,7 +97,10 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
         Some(device) => Storage::Device(storage(device)?),
         None => Storage::Own,
     };
-    let plan = match flags.own.settings(flags.cells.clients) {
+    let plan = match flags
+        .own
+        .settings(flags.cells.random.seed, flags.cells.clients)
+    {
         Some(own) => {
             let database = flags.own.database(flags.database.given.as_deref())?;
             plan_of_own(database, &own, &flags.cells, storage)?

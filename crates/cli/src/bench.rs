@@ -11,7 +11,7 @@ use octavo_experiment::{
     own,
     plan::OwnSettings,
 };
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Workload, WorkloadSpec};
 
 use crate::{
@@ -46,7 +46,10 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
     };
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
-    let (wanted, chosen) = match flags.own.settings(Some(flags.connections())) {
+    let (wanted, chosen) = match flags.own.settings(
+        flags.data.seed.unwrap_or(Seed::new(1)),
+        Some(flags.connections()),
+    ) {
         Some(settings) => {
             let (database, spec) = own_run(&flags, &settings)?;
             (RequestedRun::new(&flags, spec)?, Some(database))

@@ -1,7 +1,7 @@
 //! What a reader must know before believing an experiment's figures.
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::user::LeftOut;
+use octavo_workload::user::{LeftOut, Share};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -56,6 +56,15 @@ pub enum Caveat {
     Guessed {
         /// What was copied.
         of: String,
+    },
+    /// The copy has a part of the rows.
+    Sampled {
+        /// Which part.
+        share: Share,
+        /// The size of the copy.
+        bytes: ByteCount,
+        /// The size of the user's database.
+        of: ByteCount,
     },
     /// The copy is not in everything as the user's database.
     CopyUnlike {
@@ -302,6 +311,7 @@ impl Caveat {
             }
             Self::Predicted
             | Self::Guessed { .. }
+            | Self::Sampled { .. }
             | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
             | Self::FoundOther { .. }

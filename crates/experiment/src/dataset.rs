@@ -188,10 +188,11 @@ fn words(
 ) -> String {
     match copy_of {
         // Two states of one file differ in nothing else that can be said.
-        Some(CopyOf {
-            name, size, state, ..
-        }) => format!(
-            "a copy of {name} ({size}, state {state:x}) in {database} with {page_size} pages"
+        Some(copy) => format!(
+            "{} ({}, state {:x}) in {database} with {page_size} pages",
+            copy.title(),
+            copy.size,
+            copy.state
         ),
         None => format!("{data} (seed {seed}) in {database} with {page_size} pages"),
     }

@@ -10,7 +10,7 @@ use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Mix, WorkloadSpec, own,
-    user::{CopyOf, LeftOut, Own, OwnRecording, OwnScript, Prepared, RecordedKind},
+    user::{CopyOf, Copying, LeftOut, Own, OwnRecording, OwnScript, Prepared, RecordedKind},
 };
 
 use crate::{
@@ -152,7 +152,7 @@ fn look(
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(name));
     };
-    let found = copies.examine(&settings.source)?;
+    let found = copies.examine(&settings.source, &settings.copying)?;
     let UserStatements {
         scripts,
         recording,
@@ -256,7 +256,7 @@ pub fn rows(
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(spec.kind().name));
     };
-    let found = copies.examine(source)?;
+    let found = copies.examine(source, &Copying::WHOLE)?;
     Ok(SingleRun {
         options: with_needed(given, &found.options),
         own: Own {

@@ -7,7 +7,7 @@ use octavo_script::{
     Control, Definitions, Described, Host, PARAMETERS_MAX, Parameter, Random, Script, Value,
 };
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::user::CopyOf;
+use octavo_workload::user::{CopyOf, Copying};
 use rusqlite::Connection;
 
 use crate::reader::{Reader, as_text, refuse};
@@ -131,6 +131,8 @@ fn read_recording(bytes: &[u8]) -> bool {
         page_size: PageSize::kib(4),
         state: 0,
         sorts_by_bytes: false,
+        sample: None,
+        rate: None,
         source: "my.db".into(),
     };
     let recording = match copies.read_recording("my.db".as_ref(), &copy, &[path]) {
@@ -178,7 +180,7 @@ fn read_file(bytes: &[u8]) -> bool {
     let database = spec.make().expect("SQLite without options");
     let copies = database.copies_own().expect("SQLite copies files");
     let script = match copies
-        .examine(path.as_os_str())
+        .examine(path.as_os_str(), &Copying::WHOLE)
         .and_then(|_| copies.propose(path.as_os_str()))
     {
         Ok(script) => script,

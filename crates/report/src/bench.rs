@@ -218,7 +218,7 @@ fn subject(result: &BenchResult) -> Vec<(&'static str, String)> {
         (
             "workload",
             match &result.own {
-                Some(own) => format!("your statements on a copy of {}", own.copy.name),
+                Some(own) => format!("your statements on {}", own.copy.title()),
                 None => result.data.of_workload(&naming::workload(&result.workload)),
             },
         ),

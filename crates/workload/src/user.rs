@@ -1,11 +1,15 @@
 //! What a user names to be measured: a database to copy, and scripts as one database runs them.
 
+mod share;
+
 use std::sync::Arc;
 
 use octavo_recording::{Form, Recording};
 use octavo_script::Program;
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::{ByteCount, PageSize, Seed};
 use serde::{Deserialize, Serialize};
+
+pub use share::{Share, ShareError};
 
 use crate::{Limit, connection::Statement, schema::ColumnKind, transaction::TransactionKind};
 
@@ -15,7 +19,7 @@ pub struct CopyOf {
     /// What it is called in reports: a file's name without its directory, or a database's on its
     /// server.
     pub name: String,
-    /// Its size.
+    /// Its size; of a sample, about how large that is.
     pub size: ByteCount,
     /// Its page size.
     pub page_size: PageSize,
@@ -24,9 +28,57 @@ pub struct CopyOf {
     /// Whether the copy sorts texts by their bytes because it cannot sort them as the database.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sorts_by_bytes: bool,
+    /// Which rows are copied, where not all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
+    /// Bytes a second at which rows are read. It changes nothing of the copy, so stores do not keep
+    /// it.
+    #[serde(skip)]
+    pub rate: Option<ByteCount>,
     /// Where it is, as the user names it: a file, or a server's URL. Stores do not keep it.
     #[serde(skip)]
     pub source: std::ffi::OsString,
+}
+
+impl CopyOf {
+    /// What it is called: "a copy of shop", or "10% of the rows of shop".
+    pub fn title(&self) -> String {
+        match self.sample {
+            None => format!("a copy of {}", self.name),
+            Some(sample) => format!("{} of the rows of {}", sample.share, self.name),
+        }
+    }
+}
+
+/// A copy that has a part of the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The part that is asked for, of tables that are not copied as a whole.
+    pub share: Share,
+    /// What it is drawn by.
+    pub seed: Seed,
+    /// The size of the whole database.
+    pub of: ByteCount,
+}
+
+/// How a database is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Copying {
+    /// Which part of the rows; all without one.
+    pub share: Option<Share>,
+    /// What a part is drawn by.
+    pub seed: Seed,
+    /// Bytes a second at which rows are read; as fast as they come without one.
+    pub rate: Option<ByteCount>,
+}
+
+impl Copying {
+    /// All rows, as fast as they come.
+    pub const WHOLE: Self = Self {
+        share: None,
+        seed: Seed::new(1),
+        rate: None,
+    };
 }
 
 /// A script of a workload: what may be told of it.

@@ -10,6 +10,8 @@ use clap::Args;
 use octavo_database::Registry;
 use octavo_experiment::plan::{OwnSettings, ScriptFile};
 use octavo_script::{Definitions, is_name};
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::user::{Copying, Share};
 
 /// Whose rows and statements. Nothing is given for the built-in workloads.
 #[derive(Debug, Args)]
@@ -20,6 +22,23 @@ pub(crate) struct OwnFlags {
     /// Your present page size is what others are compared with
     #[arg(long, value_name = "SOURCE", conflicts_with = "workload")]
     copy_of: Option<OsString>,
+
+    /// Copy a part of the rows, such as 10% or 0.1
+    ///
+    /// Small tables are copied whole. Of the others this share, so that rows keep their parents and
+    /// children. For databases on servers
+    #[arg(
+        long,
+        value_name = "SHARE",
+        requires = "copy_of",
+        hide_short_help = true
+    )]
+    sample: Option<Share>,
+
+    /// Bytes a second at which rows are read, such as 50MiB [default: no limit]
+    #[arg(long, value_name = "SIZE", requires = "copy_of", value_parser = rate,
+        hide_short_help = true)]
+    copy_rate: Option<ByteCount>,
 
     /// Your own statements [default: a guess]
     ///
@@ -73,13 +92,18 @@ impl OwnFlags {
     }
 
     /// What they name.
-    pub(crate) fn settings(&self, clients: Option<u32>) -> Option<OwnSettings> {
+    pub(crate) fn settings(&self, seed: Seed, clients: Option<u32>) -> Option<OwnSettings> {
         let mut definitions = Definitions::default();
         for (name, value) in &self.define {
             definitions.set(name.as_str(), value.as_str());
         }
         Some(OwnSettings {
             source: self.copy_of.clone()?,
+            copying: Copying {
+                share: self.sample,
+                seed,
+                rate: self.copy_rate,
+            },
             scripts: self.script.clone(),
             recordings: self.recording.clone(),
             definitions,
@@ -100,6 +124,13 @@ pub(crate) fn database_of(source: &OsStr, given: Option<&str>) -> anyhow::Result
         );
     }
     Ok(kind.name)
+}
+
+fn rate(text: &str) -> Result<ByteCount, String> {
+    match text.parse::<ByteCount>() {
+        Ok(ByteCount::ZERO) => Err("it must be more than 0".into()),
+        read => read.map_err(|error| error.to_string()),
+    }
 }
 
 fn definition(text: &str) -> Result<(String, String), String> {

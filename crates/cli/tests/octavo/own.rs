@@ -757,6 +757,26 @@ fn a_plan_compares_options_with_the_users_own_statements() {
         ),
         ("first=7", "second=7", &["one.sql:1:38", "first is not set"]),
         (
+            "define",
+            "sample = \"0%\"\ndefine",
+            &["plan.toml:11", "'0%' must be from 0.0001% to 100%"],
+        ),
+        (
+            "define",
+            "sample = 0.1\ndefine",
+            &["plan.toml:9", "no sample is made yet"],
+        ),
+        (
+            "define",
+            "copy-rate = 0\ndefine",
+            &["plan.toml:11", "copy-rate must be more than 0"],
+        ),
+        (
+            "copy-of = \"app/my.db\"",
+            "copy-rate = \"1MiB\"\nname = \"pgbench\"",
+            &["plan.toml:9", "name that with copy-of"],
+        ),
+        (
             "copy-of",
             "name = \"tpcc\"\ncopy-of",
             &["plan.toml:9", "of Octavo's own rows"],

@@ -520,3 +520,111 @@ fn statements_that_mariadb_logged_run_on_a_copy() {
     assert!(said.contains("no.log has no statement: log with"), "{said}");
     assert!(!home.join("work").exists());
 }
+
+#[test]
+fn a_sample_is_told_as_one_and_is_the_same_when_it_is_resumed() {
+    let server = UsersServer::postgres();
+    server.rows(&format!(
+        "CREATE TABLE customer(id int PRIMARY KEY, name text); \
+         CREATE TABLE invoice(id int PRIMARY KEY, customer int NOT NULL REFERENCES customer, \
+           body text); \
+         INSERT INTO customer SELECT i, '{PRIVATE} ' || i FROM generate_series(1, 20000) AS i; \
+         INSERT INTO invoice SELECT i, (i - 1) % 20000 + 1, repeat('x', 50) \
+           FROM generate_series(1, 40000) AS i; ANALYZE"
+    ));
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    let script = "\\set id random(1, 20000)\n\
+        SELECT name FROM customer WHERE id >= :id ORDER BY id LIMIT 1;\n";
+    fs::write(home.join("mix.sql"), script).unwrap();
+    let usual = [
+        "--bin=8K=installed",
+        "--page-sizes=8K",
+        "--memory=16MiB",
+        "--copy-rate=50MiB",
+        "--json",
+    ];
+    let sampled = |share: &str, more: &[&str]| {
+        let share = format!("--sample={share}");
+        let arguments: Vec<&str> = usual.iter().chain(more).copied().collect();
+        let arguments: Vec<&str> = arguments.into_iter().chain([share.as_str()]).collect();
+        advise(home, &server.url, &arguments)
+    };
+    let found = findings(home, &sampled("10%", &[]));
+    let copy = &found["plan"]["own"]["copy"];
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let (share, of) = (
+        number(&copy["sample"]["share"]),
+        number(&copy["sample"]["of"]),
+    );
+    assert!((share - 0.1).abs() < 1e-9, "{copy}");
+    assert!(
+        (0.09..0.11).contains(&(number(&copy["size"]) / of)),
+        "{copy}"
+    );
+    let rows = found["snapshots"][0]["rows"].as_u64().unwrap();
+    let customers =
+        server.rows("SELECT count(*) FROM customer WHERE left(md5('1:' || id), 8) < '1999999a'");
+    // Each with its two invoices.
+    assert_eq!(rows, 3 * customers[0].parse::<u64>().unwrap());
+    let caveats = found["caveats"].as_array().unwrap();
+    let told = caveats.iter().find(|caveat| caveat["caveat"] == "sampled");
+    let told = told.expect("a caveat");
+    assert_eq!(number(&told["of"]), of);
+
+    // The heading says so.
+    let report = octavo()
+        .current_dir(home)
+        .args(["report", "work"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(report.stdout).unwrap();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("mix.sql on 10% of the rows of postgres"),
+        "{said}"
+    );
+    assert!(said.contains("1 MiB of memory here stands for"), "{said}");
+
+    // Another sample is another experiment, and this one goes on with the same rows.
+    for share in ["20%", "100%"] {
+        let output = sampled(share, &[]);
+        assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+        assert!(
+            complaint(&output).contains("sample"),
+            "{}",
+            complaint(&output)
+        );
+    }
+    let again = octavo()
+        .current_dir(home)
+        .args([
+            "advise",
+            "work",
+            "--script=mix.sql@2",
+            "--copy-of",
+            &server.url,
+        ])
+        .args([
+            "--clients=2",
+            "--passes=12",
+            "--transactions=40",
+            "--warm-up=50",
+        ])
+        .args(["--no-calibrate", "--sample=0.1"])
+        .args(usual)
+        .output()
+        .unwrap();
+    let again = findings(home, &again);
+    assert_eq!(again["snapshots"][0]["rows"].as_u64().unwrap(), rows);
+
+    fs::remove_dir_all(home.join("work")).unwrap();
+    for (arguments, words) in [
+        (["--sample=0"], "'0' must be from 0.0001% to 100%"),
+        (["--sample=101%"], "'101%' must be from 0.0001% to 100%"),
+        (["--sample=some"], "'some' must be from"),
+        (["--copy-rate=0"], "it must be more than 0"),
+    ] {
+        refused(home, &server.url, script, &arguments, &[words]);
+    }
+}

@@ -2,6 +2,7 @@
 
 pub(crate) mod guess;
 pub(crate) mod recorded;
+pub(crate) mod sample;
 
 use std::{
     ffi::OsStr,
@@ -12,22 +13,22 @@ use std::{
 
 use octavo_recording::{End, Left, Recording};
 use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
     Limit,
-    user::{CopyOf, OwnStatement, OwnStatements, Prepared},
+    user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, Share},
 };
 
 use crate::{DatabaseError, Result, files, server::account::Account};
 
 /// A database whose own files can be copied.
 pub trait CopyOwn {
-    /// Looks at what is to be copied.
+    /// Looks at what is to be copied, and how.
     ///
     /// # Errors
     /// [`DatabaseError::Source`] for what is no database of this kind, is locked, was not
-    /// closed, or needs what is not there.
-    fn examine(&self, source: &OsStr) -> Result<Own>;
+    /// closed, needs what is not there, or cannot be copied so.
+    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own>;
 
     /// Guesses a script from the schema, in pgbench's language; `None` where no table has rows to
     /// draw from.
@@ -343,6 +344,35 @@ pub struct Own {
     pub limits: Vec<Limit>,
     /// The cache that connections to it have unless they say otherwise.
     pub cache: ByteCount,
+}
+
+impl Own {
+    /// The same of a copy as it is to be made. A sample is about as large as `bytes` says; a cache
+    /// that has the same share of it holds as much of what is asked for.
+    pub(crate) fn copied(
+        mut self,
+        copying: &Copying,
+        bytes: impl FnOnce(Share) -> Result<ByteCount>,
+    ) -> Result<Self> {
+        let copy = &mut self.copy;
+        copy.rate = copying.rate;
+        let Some(share) = copying.share.filter(|share| *share < Share::ALL) else {
+            return Ok(self);
+        };
+        let of = copy.size;
+        copy.size = bytes(share)?.min(of);
+        let part = copy.size.get() as f64 / of.get().max(1) as f64;
+        self.cache = ByteCount::new((self.cache.get() as f64 * part) as u64);
+        copy.sample = Some(Sample {
+            share,
+            seed: copying.seed,
+            of,
+        });
+        // A copy of another share or seed is another one.
+        let state = Seed::new(copy.state).derive("sample", copying.seed.get());
+        copy.state = state.derive("share", share.get().to_bits()).get() >> 12;
+        Ok(self)
+    }
 }
 
 /// Why scripts cannot run on the user's own database.

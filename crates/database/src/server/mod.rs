@@ -8,6 +8,8 @@ pub(crate) mod descendants;
 pub(crate) mod memory;
 pub(crate) mod monitor;
 pub(crate) mod orphans;
+pub(crate) mod pace;
+pub(crate) mod piped;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod start;

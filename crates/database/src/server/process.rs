@@ -15,7 +15,7 @@ use std::{
         process::CommandExt,
     },
     path::{Path, PathBuf},
-    process::{self, Child, Command, ExitStatus, Stdio},
+    process::{self, Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{Mutex, MutexGuard, Once, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -177,6 +177,23 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a program. The first start ends what a killed Octavo left.
     pub(crate) fn launch(launch: &Launch<'_>) -> Result<Self> {
+        Self::start(launch, |_| ())
+    }
+
+    /// Starts a program that reads what the caller writes and whose output the caller reads. Its
+    /// log has what it says of errors.
+    pub(crate) fn launch_piped(launch: &Launch<'_>) -> Result<(Self, ChildStdin, ChildStdout)> {
+        let server = Self::start(launch, |command| {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        })?;
+        let mut child = server.child();
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        drop(child);
+        let (input, output) = pipes.expect("a process has the pipes that it was started with");
+        Ok((server, input, output))
+    }
+
+    fn start(launch: &Launch<'_>, adjust: impl FnOnce(&mut Command)) -> Result<Self> {
         SWEPT.call_once(|| {
             orphans::end();
             memory::sweep();
@@ -194,7 +211,10 @@ impl Server {
         let (log, log_start) = launch.open_log()?;
         let child = launch
             .command(log)
-            .and_then(spawner::spawn)
+            .and_then(|mut command| {
+                adjust(&mut command);
+                spawner::spawn(command)
+            })
             .map_err(|error| DatabaseError::Program {
                 action: "start a process",
                 program: launch.program.to_owned(),
@@ -338,6 +358,11 @@ impl Server {
                 format!("{what}: {words}")
             },
         }
+    }
+
+    /// How it ended, if it does within `limit`.
+    pub(crate) fn ends_within(&self, limit: Duration) -> Option<ExitStatus> {
+        self.wait(limit, &mut || false)
     }
 
     /// Waits for its end, until `limit` has passed or `stopped` says so.

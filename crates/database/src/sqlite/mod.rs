@@ -33,7 +33,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
     Workload,
     schema::{ColumnKind, Table},
-    user::CopyOf,
+    user::{CopyOf, Copying},
 };
 
 use crate::{
@@ -214,8 +214,8 @@ impl Database for Sqlite {
 }
 
 impl CopyOwn for Sqlite {
-    fn examine(&self, source: &OsStr) -> Result<Own> {
-        source::examine(Path::new(source))
+    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+        source::examine(Path::new(source), copying)
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<String>> {

@@ -19,7 +19,7 @@ use std::{
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::user::CopyOf;
+use octavo_workload::user::{CopyOf, Copying};
 use rusqlite::{
     Connection, ErrorCode, OpenFlags,
     backup::{Backup, StepResult},
@@ -34,7 +34,10 @@ use super::{
     page_limits::{Facts, limits},
     temporary::Unmeasured,
 };
-use crate::{DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files, own::Own};
+use crate::{
+    DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files, own::Own,
+    server::pace::Pace,
+};
 
 /// The header of a database file
 /// (<https://www.sqlite.org/fileformat2.html#the_database_header>).
@@ -261,6 +264,8 @@ impl Source {
                 page_size,
                 state: self.state.fingerprint(&self.path, &self.header),
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: self.path.clone().into_os_string(),
             },
             limits: limits(self.header.facts(), page_size),
@@ -323,9 +328,14 @@ impl Source {
     }
 
     /// Copies all pages to `target`, durably.
-    fn copy(&self, target: &Path, progress: &mut Progress<'_>) -> Result<()> {
-        /// Pages between two looks at the clock and the keyboard.
-        const STEP: i32 = 2048;
+    fn copy(
+        &self,
+        target: &Path,
+        rate: Option<ByteCount>,
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
+        /// The most pages between two looks at the clock and the keyboard.
+        const STEP_MAX: usize = 2048;
         let failed = |failure| {
             sort(failure, || {
                 format!("copy {} to {}", self.path.display(), target.display())
@@ -336,14 +346,25 @@ impl Source {
             .page_size(&self.path)
             .unwrap_or(PageSize::kib(4));
         let mut connection = create(target, page_size).map_err(failed)?;
+        let (begin, mut pace) = (Instant::now(), rate.map(Pace::new));
+        let page_bytes = u64::from(page_size.get());
+        let at_once = |pace: &Pace| pace.bytes_max() / page_size.get() as usize;
+        let step = pace.as_ref().map_or(STEP_MAX, at_once);
+        let step_pages = step.clamp(1, STEP_MAX) as i32;
         {
+            let mut before = 0;
             let backup =
                 Backup::new(&self.connection, connection.connection_mut()).map_err(failed)?;
             loop {
-                let step = backup.step(STEP).map_err(failed)?;
+                let step = backup.step(step_pages).map_err(failed)?;
                 let done = backup.progress();
                 let copied = (done.pagecount - done.remaining).unsigned_abs();
-                unless_stopped(progress(u64::from(copied) * u64::from(page_size.get())))?;
+                unless_stopped(progress(u64::from(copied) * page_bytes))?;
+                if let Some(pace) = &mut pace {
+                    let read = u64::from(copied.saturating_sub(before)) * page_bytes;
+                    std::thread::sleep(pace.wait(read, begin.elapsed()));
+                }
+                before = copied;
                 match step {
                     StepResult::Done => break,
                     StepResult::More => {}
@@ -375,7 +396,7 @@ pub(super) fn load(
         let reason = "has another page size than when it was looked at: run the same command again";
         return Err(refuse(&source.path, reason));
     }
-    source.copy(target, progress)?;
+    source.copy(target, copy.rate, progress)?;
     source.close()?;
     // Written with a log, a file says so in its header, and readers would make files beside it.
     forget_log(target)?;
@@ -446,9 +467,12 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
 }
 
 /// What is known of the user's file.
-pub(super) fn examine(path: &Path) -> Result<Own> {
+pub(super) fn examine(path: &Path, copying: &Copying) -> Result<Own> {
     let source = Source::open(path)?;
     let facts = source.facts()?;
     source.close()?;
-    Ok(facts)
+    facts.copied(copying, |_| {
+        let reason = "is a file, of which no sample is made yet: leave --sample out";
+        Err(refuse(path, reason))
+    })
 }

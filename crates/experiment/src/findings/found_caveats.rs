@@ -84,6 +84,7 @@ pub(super) fn found_caveats(
     }
     let own = findings.plan.own.iter();
     caveats.extend(own.flat_map(|own| of_own(own, statements)));
+    caveats.extend(sampled(findings));
     caveats.extend(found_other(&findings.plan, statements));
     let part = findings.storage.iter().find(|(name, _)| name == PART);
     caveats.extend(part.map(|(_, part)| Caveat::InPart { part: part.clone() }));
@@ -251,5 +252,19 @@ fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
     (factor >= OTHER_PACE).then(|| Caveat::PaceChanged {
         cell: cell.cell.clone(),
         factor,
+    })
+}
+
+/// That the copy has a part of the rows, and how large it is as it was measured with the page size
+/// that the user's database has.
+fn sampled(findings: &Findings) -> Option<Caveat> {
+    let copy = &findings.plan.own.as_ref()?.copy;
+    let sample = copy.sample?;
+    let mut snapshots = findings.snapshots.iter();
+    let like = snapshots.find(|snapshot| snapshot.key.page_size == copy.page_size);
+    Some(Caveat::Sampled {
+        share: sample.share,
+        bytes: like.map_or(copy.size, |snapshot| snapshot.size),
+        of: sample.of,
     })
 }

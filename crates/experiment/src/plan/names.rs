@@ -13,7 +13,7 @@ impl Plan {
                 [one] => one.clone(),
                 more => format!("{} recordings", more.len()),
             };
-            return format!("{files} on a copy of {}", own.copy.name);
+            return format!("{files} on {}", own.copy.title());
         }
         let names: Vec<&str> = own
             .scripts
@@ -25,7 +25,7 @@ impl Plan {
             [one, two] => format!("{one} and {two}"),
             more => format!("{} scripts", more.len()),
         };
-        format!("{scripts} on a copy of {}", own.copy.name)
+        format!("{scripts} on {}", own.copy.title())
     }
 
     /// The value of a factor in a cell, with databases named by what sets them

@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use octavo_script::Definitions;
+use octavo_workload::user::Copying;
 
 /// A script that the user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ impl ScriptFile {
 pub struct OwnSettings {
     /// The database: a file, or a server's URL.
     pub source: OsString,
+    /// How it is copied.
+    pub copying: Copying,
     /// The scripts; without any, one is guessed from the schema.
     pub scripts: Vec<ScriptFile>,
     /// Recordings whose statements run instead of scripts', in their order.

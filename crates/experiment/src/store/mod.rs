@@ -21,7 +21,7 @@ use std::{
 use jiff::Timestamp;
 use octavo_storage::text;
 use octavo_units::ByteCount;
-use octavo_workload::user::OwnScript;
+use octavo_workload::user::{CopyOf, OwnScript};
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, Transaction,
     params, types::Type,
@@ -917,7 +917,10 @@ impl Drop for Store {
 /// What of the user's own has changed since the stored plan was made, where the same is named.
 fn changed_since(stored: &Plan, wanted: &Plan) -> Option<String> {
     let (stored, wanted) = (stored.own.as_ref()?, wanted.own.as_ref()?);
-    if stored.copy.name == wanted.copy.name && stored.copy.state != wanted.copy.state {
+    let (one, other) = (&stored.copy, &wanted.copy);
+    // Of another sample all differs, and it is told what was asked for.
+    let is_alike = one.name == other.name && sample(one) == sample(other);
+    if is_alike && one.state != other.state {
         return Some(stored.copy.name.clone());
     }
     let mut pairs = stored.scripts.iter().zip(&wanted.scripts);
@@ -929,6 +932,12 @@ fn changed_since(stored: &Plan, wanted: &Plan) -> Option<String> {
         Some(recording) => recording.files.join(", "),
         None => format!("{} (or a -D)", script.name),
     })
+}
+
+/// The part of the rows that a copy has.
+fn sample(copy: &CopyOf) -> String {
+    copy.sample
+        .map_or_else(|| "all rows".into(), |sample| sample.share.to_string())
 }
 
 /// The first setting in which two plans differ, with both values.
@@ -948,6 +957,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
         );
         let own = plan.own.as_ref();
         let copy = own.map(|own| own.copy.name.clone());
+        let sample = own.map(|own| sample(&own.copy));
         let recording = own.and_then(|own| own.recording.as_ref());
         let recording = recording.map(|recording| recording.files.join(", "));
         let scripts = own.filter(|_| recording.is_none()).map(|own| {
@@ -965,6 +975,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("distribution", or_default(plan.distribution.as_ref())),
             ("isolation", or_default(plan.isolation.as_ref())),
             ("copy of", copy.unwrap_or_else(|| "nothing".into())),
+            ("sample", sample.unwrap_or_else(|| "nothing".into())),
             ("recording", recording.unwrap_or_else(|| "none".into())),
             ("scripts", scripts.unwrap_or_else(|| "none".into())),
             ("rows", list(&plan.data)),

@@ -97,6 +97,13 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
+        Caveat::Sampled { share, bytes, of } => format!(
+            "Only {share} of your rows were copied, {bytes} of {of}. The ratio of memory to data \
+             carries over: 1 MiB of memory here stands for {} MiB on all of your rows. Other rows may \
+             be used more, and indexes of all rows may be deeper. Statements with fixed values may name \
+             rows that were not copied. Copy more of them with a larger --sample.",
+            number(of.get() as f64 / bytes.get().max(1) as f64)
+        ),
         Caveat::Guessed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }

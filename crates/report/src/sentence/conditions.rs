@@ -171,7 +171,10 @@ pub(crate) fn of_own_workload(own: &Own) -> [(&'static str, String); 2] {
 /// What was copied.
 fn copied(own: &Own) -> String {
     let copy = &own.copy;
-    format!("a copy of {}, of {}", copy.name, copy.size)
+    match copy.sample {
+        None => format!("{}, of {}", copy.title(), copy.size),
+        Some(sample) => format!("{}, about {} of {}", copy.title(), copy.size, sample.of),
+    }
 }
 
 /// The statements of a recording that are sent, and their pace.

@@ -45,6 +45,17 @@ fn quoted(name: &str) -> String {
 /// What the change that a group's answer is takes: how it was measured, and the values by what they
 /// are called.
 pub(crate) fn cost(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
+    let own = findings.plan.own.as_ref();
+    if let Some(sample) = own.and_then(|own| own.copy.sample)
+        && wanted(group).is_some()
+    {
+        let left_out = format!(
+            "Time, space and log of the change are not known: {} of your rows were copied, and what \
+             that took does not grow in step with rows.",
+            sample.share
+        );
+        return vec![Block::Paragraph(left_out)];
+    }
     let Some((copying, values)) = values(findings, group) else {
         return Vec::new();
     };
@@ -149,7 +160,8 @@ mod tests {
     use std::sync::Arc;
 
     use octavo_experiment::{plan::Level, store::SnapshotOrigin, verdict::Verdict};
-    use octavo_workload::user::Own;
+    use octavo_units::Seed;
+    use octavo_workload::user::{Own, Sample, Share};
 
     use super::*;
     use crate::fixture;
@@ -162,6 +174,8 @@ mod tests {
                 page_size: PageSize::kib(4),
                 state: 1,
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: "my shop.db".into(),
             },
             scripts: Vec::new(),
@@ -210,6 +224,18 @@ mod tests {
         let space = of("space");
         assert!(space.contains("beside 320 MiB now"), "{space}");
         assert_eq!(of("log"), "77 MiB written while loading");
+        // Those of a sample say nothing of all.
+        let mut sampled = own();
+        sampled.copy.sample = Some(Sample {
+            share: Share::try_from(0.1).unwrap(),
+            seed: Seed::new(1),
+            of: ByteCount::mib(3000),
+        });
+        findings.plan.own = Some(Arc::new(sampled));
+        let told = cost(&findings, &findings.groups[0]);
+        assert!(
+            matches!(told.as_slice(), [Block::Paragraph(text)] if text.contains("10% of your rows"))
+        );
         // Nothing is to be changed.
         findings.groups[0].verdict = Verdict::Alone {
             level: Level::PageSize(PageSize::kib(8)),

@@ -72,6 +72,8 @@ mod tests {
                 page_size: PageSize::kib(4),
                 state: Seed::new(1).get(),
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: "my.db".into(),
             },
             scripts: Vec::new(),

@@ -251,6 +251,8 @@ mod tests {
                     page_size: PageSize::kib(4),
                     state: 0,
                     sorts_by_bytes: false,
+                    sample: None,
+                    rate: None,
                     source: "my.db".into(),
                 },
                 scripts: weights.iter().map(script).collect(),

@@ -9,6 +9,7 @@
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
+//! | sample | a part of the rows |
 //! | trial | a server with the schema alone, in which statements are tried |
 
 mod limits;
@@ -16,6 +17,7 @@ mod original;
 mod propose;
 mod recording;
 mod restore;
+mod sample;
 mod tools;
 mod trial;
 
@@ -29,7 +31,7 @@ use std::{
 
 use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::user::CopyOf;
+use octavo_workload::user::{CopyOf, Copying};
 
 use super::{configured::Mysql, ddl::DATABASE, layout::Layout, load, session::Session};
 use crate::{
@@ -45,9 +47,9 @@ use tools::Tools;
 use trial::Trial;
 
 impl CopyOwn for Mysql {
-    fn examine(&self, source: &OsStr) -> Result<Own> {
+    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
         let original = Original::open(source, self.programs()?)?;
-        let own = original.examine(source)?;
+        let own = sample::examine(&original, source, copying)?;
         let (flavour, present) = (original.tools().flavour, own.copy.page_size);
         let limits = match limits::Facts::ask(&original) {
             Ok(facts) => limits::limits(&facts, flavour, present),
@@ -96,7 +98,8 @@ pub(super) fn dump(
 ) -> Result<LoadReport> {
     let begin = Instant::now();
     let original = Original::open(&copy.source, mysql.programs()?)?;
-    original.dump(&Dump::in_directory(snapshot)?, progress)?;
+    let dump = Dump::in_directory(snapshot)?;
+    sample::dump(&original, &dump, copy, progress)?;
     Ok(LoadReport {
         // They are counted when they are there again.
         rows: 0,

@@ -4,8 +4,6 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
-    ops::ControlFlow,
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -22,9 +20,12 @@ use super::{
     tools::Tools,
 };
 use crate::{
-    DatabaseError, Own, Progress, Result,
+    DatabaseError, Own, Result,
     external::{SourceParts, SourceUrl},
-    server::process::{Launch, run_tool},
+    server::{
+        piped::Piped,
+        process::{Launch, run_tool},
+    },
 };
 
 /// A dump of a day is one that hangs.
@@ -173,6 +174,8 @@ impl Original {
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: source.to_owned(),
             },
             options: Vec::new(),
@@ -217,20 +220,69 @@ impl Original {
         unlike
     }
 
-    /// Dumps all of it.
-    pub(super) fn dump(&self, dump: &Dump, progress: &mut Progress<'_>) -> Result<()> {
-        self.run(dump, &[], progress)
-    }
-
     /// Dumps the schema alone.
     pub(super) fn dump_schema(&self, dump: &Dump) -> Result<()> {
-        self.run(dump, &["--no-data"], &mut |_| ControlFlow::Continue(()))
+        let of_schema = ["--no-data", "--routines", "--triggers"];
+        self.run(dump, &of_schema, None, &|| false)?;
+        dump.note(&self.setup())
     }
 
-    fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
+    /// How its database is called and set.
+    pub(super) fn setup(&self) -> Setup {
+        Setup {
+            name: self.parts.database.clone(),
+            sql_mode: self.facts.sql_mode.clone(),
+            charset: self.facts.charset.clone(),
+            collation: self.facts.collation.clone(),
+        }
+    }
+
+    /// Runs the client on the database, whose answers are read as they are sent.
+    pub(super) fn client<'s>(
+        &self,
+        directory: &Path,
+        rate: Option<ByteCount>,
+        stopped: &'s dyn Fn() -> bool,
+    ) -> Result<Piped<'s>> {
+        let mut arguments = login(&self.parts);
+        let usual = [
+            "--connect-timeout=10",
+            "--batch",
+            "--raw",
+            "--skip-column-names",
+            "--quick",
+            "--unbuffered",
+            "--binary-mode",
+            "--max-allowed-packet=1G",
+            "--default-character-set=utf8mb4",
+            "--database",
+        ];
+        arguments.extend(usual.map(OsString::from));
+        arguments.push((&self.parts.database).into());
+        let log = directory.join("sample.log");
+        let launch = Launch {
+            program: &self.tools.client,
+            arguments,
+            directory,
+            log: &log,
+            account: None,
+            group: None,
+            on_death: Signal::TERM,
+            input: None,
+            environment: environment(self.url.password()),
+        };
+        Piped::start("sample your database", &launch, rate, stopped)
+    }
+
+    /// Runs the program that dumps, at a rate if one is given.
+    pub(super) fn run(
+        &self,
+        dump: &Dump,
+        more: &[&str],
+        rate: Option<ByteCount>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let file = dump.file();
-        let mut result_file = OsString::from("--result-file=");
-        result_file.push(&file);
         let mut arguments = login(&self.parts);
         let usual = [
             "--single-transaction",
@@ -238,8 +290,6 @@ impl Original {
             "--skip-lock-tables",
             "--no-tablespaces",
             "--hex-blob",
-            "--routines",
-            "--triggers",
             "--max-allowed-packet=1G",
             "--default-character-set=utf8mb4",
         ];
@@ -254,7 +304,12 @@ impl Original {
         };
         let all = usual.iter().chain(of_mysql).chain(history).chain(more);
         arguments.extend(all.map(OsString::from));
-        arguments.extend([result_file, (&self.parts.database).into()]);
+        if rate.is_none() {
+            let mut result_file = OsString::from("--result-file=");
+            result_file.push(&file);
+            arguments.push(result_file);
+        }
+        arguments.push((&self.parts.database).into());
         let launch = Launch {
             program: &self.tools.dump,
             arguments,
@@ -266,16 +321,12 @@ impl Original {
             input: None,
             environment: environment(self.url.password()),
         };
-        run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
-            let written = fs::metadata(&file).map_or(0, |status| status.len());
-            progress(written) == ControlFlow::Break(())
-        })?;
-        dump.note(&Setup {
-            name: self.parts.database.clone(),
-            sql_mode: self.facts.sql_mode.clone(),
-            charset: self.facts.charset.clone(),
-            collation: self.facts.collation.clone(),
-        })
+        const ACTION: &str = "copy your database";
+        match rate {
+            None => run_tool(ACTION, &launch, DUMP_LIMIT, &mut || stopped()),
+            // A pipe that is read slowly keeps the server waiting.
+            rate => Piped::start(ACTION, &launch, rate, stopped)?.write_to(&file),
+        }
     }
 }
 

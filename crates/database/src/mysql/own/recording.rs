@@ -493,6 +493,8 @@ mod tests {
             page_size: octavo_units::PageSize::kib(16),
             state: 0,
             sorts_by_bytes: false,
+            sample: None,
+            rate: None,
             source: "".into(),
         };
         read(&copy, sql_mode, &[path]).unwrap()

@@ -1,7 +1,8 @@
 //! A dump, and how it gets into a server of Octavo's.
 
 use std::{
-    fs,
+    fs::{self, File, OpenOptions},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -86,6 +87,17 @@ impl Dump {
 
     pub(super) fn file(&self) -> PathBuf {
         self.directory.join(FILE)
+    }
+
+    /// Moves it behind another dump, and removes its directory.
+    pub(super) fn append_to(self, other: &Self) -> Result<()> {
+        let (from, to) = (self.file(), other.file());
+        let append = || {
+            let mut file = OpenOptions::new().append(true).open(&to)?;
+            io::copy(&mut File::open(&from)?, &mut file)?;
+            fs::remove_dir_all(&self.directory)
+        };
+        append().map_err(named("write", &to))
     }
 
     pub(super) fn log(&self) -> PathBuf {

@@ -9,6 +9,7 @@
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
+//! | sample | a part of the rows |
 //! | setup | encoding, order of texts and settings of the database |
 //! | trial | a server with the schema alone, in which statements are tried |
 
@@ -17,6 +18,7 @@ mod original;
 mod propose;
 mod recording;
 mod restore;
+mod sample;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -32,7 +34,7 @@ use std::{
 
 use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::user::CopyOf;
+use octavo_workload::user::{CopyOf, Copying};
 
 use super::{configured::Postgres, load, session::Session};
 use crate::{
@@ -46,8 +48,8 @@ use tools::Tools;
 use trial::Trial;
 
 impl CopyOwn for Postgres {
-    fn examine(&self, source: &OsStr) -> Result<Own> {
-        Original::open(source, &self.programs)?.examine(source)
+    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+        sample::examine(&Original::open(source, &self.programs)?, source, copying)
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<String>> {
@@ -89,7 +91,7 @@ pub(super) fn dump(
     } else {
         setup
     };
-    original.dump(&dump, &setup, progress)?;
+    sample::dump(&original, &dump, &setup, copy, progress)?;
     let size = tree::size(snapshot)?;
     Ok(LoadReport {
         // They are counted when they are restored.

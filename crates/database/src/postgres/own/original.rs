@@ -3,9 +3,7 @@
 //! snapshot of all tables.
 
 use std::{
-    ffi::OsStr,
-    fs,
-    ops::ControlFlow,
+    ffi::{OsStr, OsString},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -21,10 +19,13 @@ use super::{
     tools::{MAJOR_MIN, Tools, environment},
 };
 use crate::{
-    DatabaseError, Own, Progress, Result,
+    DatabaseError, Own, Result,
     external::SourceUrl,
     postgres::programs::{Programs, major_of},
-    server::process::{Launch, run_tool},
+    server::{
+        piped::Piped,
+        process::{Launch, run_tool},
+    },
 };
 
 /// A dump of a day is one that hangs.
@@ -143,6 +144,11 @@ impl Original {
         &self.tools
     }
 
+    /// Where it is.
+    pub(super) fn url(&self) -> &SourceUrl {
+        &self.url
+    }
+
     /// What is known of it.
     pub(super) fn examine(&self, source: &OsStr) -> Result<Own> {
         let facts = &self.facts;
@@ -164,6 +170,8 @@ impl Original {
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
                 sorts_by_bytes: false,
+                sample: None,
+                rate: None,
                 source: source.to_owned(),
             },
             options: Vec::new(),
@@ -199,24 +207,20 @@ impl Original {
         unlike
     }
 
-    /// Dumps all of it.
-    pub(super) fn dump(
-        &self,
-        dump: &Dump,
-        setup: &Setup,
-        progress: &mut Progress<'_>,
-    ) -> Result<()> {
-        self.run(dump, &[], progress)?;
-        dump.note(setup)
-    }
-
     /// Dumps the schema alone.
     pub(super) fn dump_schema(&self, dump: &Dump, setup: &Setup) -> Result<()> {
-        self.run(dump, &["--schema-only"], &mut |_| ControlFlow::Continue(()))?;
+        self.run(dump, vec!["--schema-only".into()], None, &|| false)?;
         dump.note(setup)
     }
 
-    fn run(&self, dump: &Dump, more: &[&str], progress: &mut Progress<'_>) -> Result<()> {
+    /// Runs the program that dumps, at a rate if one is given.
+    pub(super) fn run(
+        &self,
+        dump: &Dump,
+        more: Vec<OsString>,
+        rate: Option<ByteCount>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let file = dump.file();
         let mut arguments: Vec<_> = [
             // Not compressed: that takes longer than writing.
@@ -233,11 +237,13 @@ impl Original {
             LOCK_LIMIT,
         ]
         .iter()
-        .chain(more)
         .map(Into::into)
         .collect();
+        arguments.extend(more);
         arguments.extend(["--dbname".into(), self.url.bare().into()]);
-        arguments.extend(["--file".into(), file.clone().into_os_string()]);
+        if rate.is_none() {
+            arguments.extend(["--file".into(), file.clone().into_os_string()]);
+        }
         let program = self.tools.path("pg_dump");
         let launch = Launch {
             program: &program,
@@ -250,10 +256,12 @@ impl Original {
             input: None,
             environment: environment(self.url.password(), None),
         };
-        run_tool("copy your database", &launch, DUMP_LIMIT, &mut || {
-            let written = fs::metadata(&file).map_or(0, |status| status.len());
-            progress(written) == ControlFlow::Break(())
-        })
+        const ACTION: &str = "copy your database";
+        match rate {
+            None => run_tool(ACTION, &launch, DUMP_LIMIT, &mut || stopped()),
+            // A pipe that is read slowly keeps the server waiting.
+            rate => Piped::start(ACTION, &launch, rate, stopped)?.write_to(&file),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A dump, and how it gets into a server of Octavo's.
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -24,6 +25,9 @@ pub(super) const LOG: &str = "copy.log";
 
 /// The dump.
 const FILE: &str = "copy.dump";
+
+/// The rows of tables that were sampled, as `psql` reads them.
+const ROWS: &str = "rows.sql";
 
 /// How the database is set.
 const SETUP: &str = "setup.json";
@@ -74,8 +78,22 @@ impl Dump {
         self.directory.join(FILE)
     }
 
+    /// Rows that are in no table of the dump.
+    pub(super) fn rows(&self) -> PathBuf {
+        self.directory.join(ROWS)
+    }
+
     pub(super) fn log(&self) -> PathBuf {
         self.directory.join(LOG)
+    }
+
+    /// How many bytes there are yet.
+    pub(super) fn written(&self) -> u64 {
+        let files = [self.file(), self.rows()];
+        let sizes = files
+            .iter()
+            .map(|file| fs::metadata(file).map_or(0, |about| about.len()));
+        sizes.sum()
     }
 
     pub(super) fn note(&self, setup: &Setup) -> Result<()> {
@@ -97,28 +115,65 @@ impl Dump {
             reason: format!("texts cannot be sorted as {}: {error}", setup.order()),
         })?;
         let list = self.list(tools, server)?;
-        let mut arguments: Vec<_> = [
-            "--no-owner",
-            "--no-privileges",
-            "--no-tablespaces",
-            "--jobs=2",
+        let done = self.restore_listed(&list, tools, server, stopped);
+        files::remove(&list)?;
+        done
+    }
+
+    fn restore_listed(
+        &self,
+        list: &Path,
+        tools: &Tools,
+        server: &Started,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        let restore = |sections: &[&str], stopped: &mut dyn FnMut() -> bool| {
+            let mut arguments = vec!["--no-owner", "--no-privileges", "--no-tablespaces"];
+            // Older ones read what was written to a pipe in its order alone.
+            if tools.major >= 13 {
+                arguments.push("--jobs=2");
+            }
+            arguments.extend(sections);
+            let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+            arguments.extend(["--use-list".into(), list.into(), self.file().into()]);
+            self.run_on(server, &tools.path("pg_restore"), arguments, stopped)
+        };
+        let rows = self.rows();
+        if !rows.exists() {
+            return restore(&[], stopped);
+        }
+        // Triggers, indexes and foreign keys come when all rows are there.
+        restore(&["--section=pre-data", "--section=data"], stopped)?;
+        let mut arguments: Vec<OsString> = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
+            .iter()
+            .map(Into::into)
+            .collect();
+        arguments.extend(["--file".into(), rows.into()]);
+        self.run_on(server, &tools.path("psql"), arguments, stopped)?;
+        restore(&["--section=post-data"], stopped)
+    }
+
+    /// Runs one of the makers' programs on the server's database.
+    fn run_on(
+        &self,
+        server: &Started,
+        program: &Path,
+        mut arguments: Vec<OsString>,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        // Its socket is where the program works, whatever the length of that path.
+        let place = [
             "--username",
             USER,
             "--dbname",
             DATABASE,
-            // Its socket is where the program works, whatever the length of that path.
             "--host=/proc/self/cwd",
-            "--use-list",
-        ]
-        .iter()
-        .map(Into::into)
-        .collect();
-        arguments.push(list.clone().into_os_string());
-        arguments.push(self.file().into_os_string());
-        let (program, path, log) = (tools.path("pg_restore"), server.path(), self.log());
+        ];
+        arguments.extend(place.map(OsString::from));
+        let (path, log) = (server.path(), self.log());
         let before = fs::metadata(&log).map_or(0, |status| status.len());
         let launch = Launch {
-            program: &program,
+            program,
             arguments,
             directory: &path,
             log: &log,
@@ -128,16 +183,13 @@ impl Dump {
             input: None,
             environment: Vec::new(),
         };
-        let done = run_tool("restore your database", &launch, LIMIT, stopped);
-        files::remove(&list)?;
-        match done {
+        match run_tool("restore your database", &launch, LIMIT, stopped) {
             Err(error @ DatabaseError::Program { .. }) => Err(match refused(&log, before) {
                 Some(reason) => DatabaseError::Rows { reason },
                 None => error,
             }),
             done => done,
-        }?;
-        Ok(())
+        }
     }
 
     /// Writes what is restored of the dump's content, and answers where.
@@ -217,7 +269,10 @@ fn refused(log: &Path, from: u64) -> Option<String> {
     let from = usize::try_from(from).ok()?;
     let text = String::from_utf8_lossy(text.get(from..)?);
     let said = text.lines().filter_map(|line| {
-        let line = line.strip_prefix("pg_restore: error: ")?;
+        // psql begins with the file, and the line in it.
+        let line = line
+            .strip_prefix("pg_restore: error: ")
+            .or_else(|| line.strip_prefix("psql:"))?;
         let (what, reason) = line.split_once("ERROR:")?;
         // What it quotes at the end is a value.
         let reason = reason
@@ -288,12 +343,13 @@ mod tests {
             CONTEXT:  COPY b, line 1: \"secret\"\n\
             pg_restore: error: COPY failed for table \"c\": ERROR:  invalid input syntax for type \
             json: \"secret\"\n\
-            pg_restore: warning: errors ignored on restore: 3\n";
+            pg_restore: warning: errors ignored on restore: 3\n\
+            psql:/a: b/rows.sql:7: ERROR:  row is too big: size 9, maximum size 8\n";
         fs::write(&log, format!("{before}{text}")).unwrap();
         assert_eq!(
             refused(&log, before.len() as u64).unwrap(),
             "index row size 1368 exceeds btree version 4 maximum 1344 for index \"i\"; \
-             table \"b\": row is too big; table \"c\": invalid input syntax for type json"
+             table \"b\": row is too big; table \"c\": invalid input syntax for type json; row is too big: size 9, maximum size 8"
         );
         fs::write(&log, "pg_restore: error: could not open input file\n").unwrap();
         assert_eq!(refused(&log, 0), None);

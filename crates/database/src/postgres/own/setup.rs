@@ -44,6 +44,11 @@ pub(super) const QUESTION: &str = "\
     FROM pg_database AS d WHERE d.datname = current_database())";
 
 impl Setup {
+    /// The encoding of its texts.
+    pub(super) fn encoding(&self) -> &str {
+        &self.encoding
+    }
+
     /// The same for one user, whose schema may be looked at first.
     pub(super) fn for_user(self, user: &str) -> Self {
         let name = |name: String| {

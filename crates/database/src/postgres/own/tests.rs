@@ -173,6 +173,8 @@ fn copy() -> CopyOf {
         page_size: PageSize::kib(8),
         state: 0,
         sorts_by_bytes: false,
+        sample: None,
+        rate: None,
         source: "postgres://a@b/c".into(),
     }
 }

@@ -7,7 +7,9 @@ use octavo_database::{DatabaseError, DatabaseKind, DatabaseSpec, Settings};
 use octavo_driver::Ramp;
 use octavo_script::{Definitions, is_name};
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, WorkloadError, WorkloadName, own, ycsb::Distribution};
+use octavo_workload::{
+    DataSpec, WorkloadError, WorkloadName, own, user::Copying, ycsb::Distribution,
+};
 
 use super::{
     keys::{Places, WorkloadKeys},
@@ -231,15 +233,20 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
         mix,
         distribution,
         copy_of,
+        sample,
+        copy_rate,
         script,
         recording,
         define,
     } = &sections.workload;
     let Some(source) = copy_of else {
         let needs = script.iter().chain(recording).chain(define);
-        return match needs.min_by_key(|entry| entry.span.start) {
-            Some(entry) => Err(SpanError::new(
-                &entry.span,
+        let needs = needs.map(|entry| &entry.span);
+        let needs = needs.chain(sample.iter().map(|entry| &entry.span));
+        let needs = needs.chain(copy_rate.iter().map(|entry| &entry.span));
+        return match needs.min_by_key(|span| span.start) {
+            Some(span) => Err(SpanError::new(
+                span,
                 "this is of your own database: name that with copy-of in [workload]",
             )),
             None => Ok(None),
@@ -272,8 +279,19 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
             }
         }
     }
+    if let Some(rate) = copy_rate
+        && rate.value == ByteCount::ZERO
+    {
+        return Err(SpanError::new(&rate.span, "copy-rate must be more than 0"));
+    }
+    let seed = given(&sections.experiment.seed).map_or(1, |seed| seed.0);
     Ok(Some(OwnSettings {
         source: source.value.clone().into(),
+        copying: Copying {
+            share: given(sample).map(|sample| sample.0),
+            seed: Seed::new(seed),
+            rate: given(copy_rate),
+        },
         scripts: script
             .iter()
             .map(|entry| ScriptFile::written(&entry.value))

@@ -7,7 +7,7 @@ use octavo_driver::ClientSteps;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
-use super::value::{Clients, Count, DeferredValue, List, Share, SpannedValue, Whole};
+use super::value::{Clients, Count, DeferredValue, List, Sampled, Share, SpannedValue, Whole};
 use crate::plan::{Design, Storage};
 
 /// The version of the format that this reads.
@@ -52,6 +52,10 @@ pub(super) struct WorkloadKeys {
     pub(super) distribution: Option<SpannedValue<String>>,
     /// The user's own database, in place of a name.
     pub(super) copy_of: Option<SpannedValue<String>>,
+    /// Which part of its rows.
+    pub(super) sample: Option<SpannedValue<Sampled>>,
+    /// Bytes a second.
+    pub(super) copy_rate: Option<SpannedValue<ByteCount>>,
     pub(super) script: List<String>,
     pub(super) recording: List<String>,
     /// Variables of the scripts: `NAME=VALUE`.

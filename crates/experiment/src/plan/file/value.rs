@@ -6,6 +6,7 @@ use octavo_database::Isolation;
 use octavo_driver::ClientSteps;
 use octavo_storage::entry;
 use octavo_units::{ByteCount, PageSize, parse_duration};
+use octavo_workload::user::ShareError;
 use serde::{
     Deserialize, Deserializer,
     de::{self, Unexpected, Visitor},
@@ -305,6 +306,26 @@ impl Written for Duration {
 /// A share of 1, above 0 and below 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share(pub(super) f64);
+
+/// A share of rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampled(pub(super) octavo_workload::user::Share);
+
+impl Written for Sampled {
+    const FORMS: &'static str = "a share such as \"10%\" or 0.1";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        let text = match scalar {
+            Scalar::Fraction(number) => number.to_string(),
+            other => other.written()?,
+        };
+        Some(
+            text.parse()
+                .map(Self)
+                .map_err(|error: ShareError| error.to_string()),
+        )
+    }
+}
 
 impl Written for Share {
     const FORMS: &'static str = "a share such as 0.03 or \"3 %\"";

@@ -1,0 +1,176 @@
+//! Samples of a database with all kinds of tables, beside that database.
+
+use std::{collections::HashSet, fs, ops::ControlFlow, os::unix::fs::PermissionsExt as _};
+
+use octavo_units::PageSize;
+use octavo_workload::user::CopyOf;
+use tempfile::TempDir;
+
+use super::super::{
+    super::{
+        Flavour,
+        instance::Instance,
+        layout::{Layout, SOCKET},
+        load,
+        programs::Programs,
+        session::Session,
+    },
+    original::Original,
+    restore::Dump,
+};
+use crate::{
+    own::sample::tests::{Names, check, copying, with_seed},
+    server::account::Account,
+};
+
+const NAMES: Names = Names {
+    customers: "`Customers`",
+    id: "`Id`",
+    lines: "`order ``lines`",
+};
+
+/// A server in a directory of its own.
+fn server(programs: &Programs) -> (TempDir, Layout, Instance, Session) {
+    let home = tempfile::tempdir().unwrap();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let layout = Layout::resolve(home.path()).unwrap();
+    let account = Account::of_servers().unwrap();
+    let (server, session) = load::start(
+        programs,
+        &layout,
+        PageSize::kib(16),
+        account.as_ref(),
+        &mut || false,
+    )
+    .unwrap();
+    (home, layout, server, session)
+}
+
+fn number(session: &mut Session, sql: &str) -> u64 {
+    let rows = session
+        .texts(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    rows[0][0].as_ref().unwrap().parse().unwrap()
+}
+
+fn rows(session: &mut Session, sql: &str) -> HashSet<Vec<Option<String>>> {
+    session.texts(sql).unwrap().into_iter().collect()
+}
+
+#[test]
+fn a_sample_keeps_rows_together_and_only_reads() {
+    let Ok(programs) = Programs::find(Flavour::Mariadb, None) else {
+        eprintln!("skipped: MariaDB is not installed");
+        return;
+    };
+    let (home, layout, source, mut all) = server(&programs);
+    all.simple("CREATE DATABASE shop CHARACTER SET utf8mb4")
+        .unwrap();
+    all.simple("USE shop").unwrap();
+    for statement in include_str!("tables.sql").split(";\n") {
+        if !statement.trim().is_empty() {
+            all.simple(statement)
+                .unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+    }
+    let log = home.path().join("data/said");
+    all.simple("SET GLOBAL general_log_file = 'said'").unwrap();
+    all.simple("SET GLOBAL general_log = ON").unwrap();
+
+    let socket = layout.data.join(SOCKET);
+    let url = format!("mariadb://root@localhost/shop?socket={}", socket.display());
+    let original = Original::open(url.as_ref(), &programs).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let sample = own.copy.sample.unwrap();
+    assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
+
+    // The same rows each time, and others with another seed.
+    let dumped = |copy: &CopyOf| {
+        let directory = tempfile::tempdir().unwrap();
+        let dump = Dump::in_directory(directory.path()).unwrap();
+        super::dump(&original, &dump, copy, &mut |_| ControlFlow::Continue(())).unwrap();
+        let text = fs::read_to_string(dump.file()).unwrap();
+        let rows = text
+            .split("SET NAMES utf8mb4; SET TIME_ZONE")
+            .nth(1)
+            .unwrap();
+        let rows = rows.split("-- ").next().unwrap().to_owned();
+        (directory, dump, rows)
+    };
+    let (_kept, dump, first) = dumped(&own.copy);
+    assert_eq!(dumped(&own.copy).2, first);
+    assert_ne!(dumped(&with_seed(&own.copy, 2)).2, first);
+
+    // Nothing but questions arrived.
+    all.simple("SET GLOBAL general_log = OFF").unwrap();
+    let said = fs::read_to_string(&log).unwrap();
+    let mut count = 0;
+    for line in said.lines() {
+        let Some((_, statement)) = line.split_once(" Query\t") else {
+            continue;
+        };
+        const READS: [&str; 10] = [
+            "SELECT",
+            "SET ",
+            "START TRANSACTION",
+            "SHOW",
+            "UNLOCK TABLES",
+            "USE",
+            "SAVEPOINT",
+            "ROLLBACK",
+            "RELEASE SAVEPOINT",
+            "COMMIT",
+        ];
+        // Some stand in comments for newer servers.
+        let plain = statement
+            .trim_start_matches(|letter: char| "/*!M ".contains(letter) || letter.is_ascii_digit());
+        let is_read = READS
+            .iter()
+            .any(|verb| plain.to_uppercase().starts_with(verb));
+        let is_of_session = !plain.starts_with("SET GLOBAL") || plain.contains("general_log");
+        assert!(is_read && is_of_session, "{statement}");
+        count += 1;
+    }
+    assert!(count > 100, "{count} statements");
+
+    let (_home, layout, target, mut kept) = server(&programs);
+    dump.restore(original.tools(), &layout, &mut kept, &mut || false)
+        .unwrap();
+    let drawn = "LEFT(MD5(CONCAT('1:', c.`Id`)), 8) < '1999999a'";
+    check(
+        &NAMES,
+        drawn,
+        &mut |sql| number(&mut all, sql),
+        &mut |sql| number(&mut kept, sql),
+    );
+    // Rows are as they were, with what is computed of them.
+    for sql in [
+        "SELECT `Id`, HEX(`Full Name`), country, favorite, HEX(initial), seen FROM `Customers`",
+        "SELECT id, HEX(name), HEX(picture), price, HEX(more), flags + 0, HEX(place), size, grams, \
+         made FROM products",
+        "SELECT * FROM `order ``lines`",
+        "SELECT * FROM returns",
+        "SELECT * FROM employees",
+        "SELECT * FROM log",
+        "SELECT * FROM countries",
+    ] {
+        let (kept, all) = (rows(&mut kept, sql), rows(&mut all, sql));
+        assert!(!kept.is_empty() && kept.is_subset(&all), "{sql}");
+    }
+    for count in [
+        "SELECT COUNT(*) FROM information_schema.KEY_COLUMN_USAGE \
+         WHERE TABLE_SCHEMA = 'shop' AND REFERENCED_TABLE_NAME IS NOT NULL",
+        "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = 'shop'",
+        "SELECT AUTO_INCREMENT FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'returns'",
+    ] {
+        assert_eq!(number(&mut kept, count), number(&mut all, count), "{count}");
+    }
+    assert_eq!(
+        number(&mut kept, "SELECT n FROM counts"),
+        number(&mut kept, "SELECT COUNT(*) FROM orders")
+    );
+    drop((all, kept));
+    target.stop().unwrap();
+    source.stop().unwrap();
+}

@@ -1,0 +1,356 @@
+//! A part of the rows of a database in which all foreign keys hold.
+//!
+//! Small tables are kept whole. Of the others each either draws its rows by a hash of their keys, or
+//! *follows* one table that it refers to: its rows are those whose parents are kept. So a row's kept
+//! children are all its children, along one foreign key of each table. This part can be said as a
+//! condition of SQL, which the server's own programs then read rows by.
+//!
+//! What kept rows refer to by other foreign keys is *required*: [`close`] asks for these rows by
+//! their keys, for what they refer to themselves, and so on, until nothing is missing. Cycles and
+//! self references end there like all else, because a table has no more rows than it has.
+
+use std::{cmp::Reverse, collections::BTreeSet, mem};
+
+use octavo_units::{ByteCount, Seed};
+use octavo_workload::user::Share;
+
+use crate::Result;
+
+/// Tables with at most so many rows are kept whole. Chosen: with rows of 100 bytes, 1 MB a table.
+pub(crate) const WHOLE_MAX: u64 = 10_000;
+
+/// Bytes that the keys of required rows may take, as they are counted here.
+const KEYS_MAX: usize = 512 << 20;
+
+/// What a key takes beside its text, about.
+const KEY_BYTES: usize = 48;
+
+/// Keys that are asked for at once.
+const BATCH: usize = 2000;
+
+/// A table, as far as a sample needs to know it. Names are as in SQL.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// As it stands behind FROM.
+    pub(crate) from: String,
+    /// Of its rows and indexes.
+    pub(crate) bytes: u64,
+    /// Whether it is kept whole.
+    pub(crate) is_whole: bool,
+    /// What is hashed to draw a row, with `{}` where the table's alias stands: not NULL.
+    pub(crate) drawn_by: Vec<String>,
+    /// The columns of its primary key.
+    pub(crate) key: Vec<String>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference {
+    /// The table that refers.
+    pub(crate) child: usize,
+    /// The one that it refers to.
+    pub(crate) parent: usize,
+    pub(crate) columns: Vec<Pair>,
+    /// Whether none of its columns can be NULL.
+    pub(crate) is_required: bool,
+}
+
+/// A column of a child and the one of the parent that it is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) child: String,
+    pub(crate) parent: String,
+    /// What compares them.
+    pub(crate) equals: String,
+}
+
+impl Reference {
+    /// The condition that rows with these names belong together.
+    fn matches(&self, child: &str, parent: &str) -> String {
+        let pairs = self.columns.iter();
+        let pairs = pairs.map(|pair| {
+            format!(
+                "{parent}.{} {} {child}.{}",
+                pair.parent, pair.equals, pair.child
+            )
+        });
+        pairs.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The condition that a row refers to anything.
+    fn is_set(&self, child: &str) -> String {
+        let pairs = self.columns.iter();
+        let columns = pairs.map(|pair| format!("{child}.{} IS NOT NULL", pair.child));
+        columns.collect::<Vec<_>>().join(" AND ")
+    }
+}
+
+/// Which rows of a table are kept before any is required.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Whole,
+    Drawn,
+    /// By a foreign key.
+    Follows(usize),
+}
+
+/// Tables and how they are sampled.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampling {
+    tables: Vec<Table>,
+    references: Vec<Reference>,
+    rules: Vec<Rule>,
+    share: Share,
+    seed: Seed,
+}
+
+/// Whose required rows are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of<'k> {
+    /// All that are kept by their rules.
+    Kept,
+    /// Those with these keys.
+    Keys(&'k [Box<str>]),
+}
+
+impl Sampling {
+    /// Decides how each table is sampled. Where several foreign keys could be followed, it is the
+    /// one that a row's primary key has, else one that cannot be NULL, else the one to the largest
+    /// table; never one that would lead back.
+    pub(crate) fn new(
+        tables: Vec<Table>,
+        references: Vec<Reference>,
+        share: Share,
+        seed: Seed,
+    ) -> Self {
+        let mut rules: Vec<Rule> = tables
+            .iter()
+            .map(|table| {
+                if table.is_whole {
+                    Rule::Whole
+                } else {
+                    Rule::Drawn
+                }
+            })
+            .collect();
+        let mut candidates: Vec<usize> = (0..references.len())
+            .filter(|&place| {
+                let Reference { child, parent, .. } = references[place];
+                child != parent && rules[child] == Rule::Drawn && rules[parent] == Rule::Drawn
+            })
+            .collect();
+        candidates.sort_by_cached_key(|&place| {
+            let reference = &references[place];
+            let (child, parent) = (&tables[reference.child], &tables[reference.parent]);
+            let columns = reference.columns.iter();
+            let columns: Vec<String> = columns.map(|pair| pair.child.clone()).collect();
+            let is_in_key = columns.iter().all(|column| child.key.contains(column));
+            // Names give an order that the server's answers do not change.
+            let names = (child.from.clone(), parent.from.clone(), columns);
+            (
+                !is_in_key,
+                !reference.is_required,
+                Reverse(parent.bytes),
+                names,
+            )
+        });
+        for place in candidates {
+            let Reference { child, parent, .. } = references[place];
+            if rules[child] == Rule::Drawn && !leads_to(&rules, &references, parent, child) {
+                rules[child] = Rule::Follows(place);
+            }
+        }
+        Self {
+            tables,
+            references,
+            rules,
+            share,
+            seed,
+        }
+    }
+
+    /// Whether a table is copied as a whole.
+    pub(crate) fn is_whole(&self, table: usize) -> bool {
+        self.rules[table] == Rule::Whole
+    }
+
+    /// About how many bytes a copy has, without what is required.
+    pub(crate) fn bytes(&self) -> ByteCount {
+        let bytes = self
+            .tables
+            .iter()
+            .zip(&self.rules)
+            .map(|(table, rule)| match rule {
+                Rule::Whole => table.bytes as f64,
+                _ => table.bytes as f64 * self.share.get(),
+            });
+        ByteCount::new(bytes.sum::<f64>() as u64)
+    }
+
+    /// The condition that a row of a table with this name is kept by its rule: TRUE or FALSE, never
+    /// NULL.
+    pub(crate) fn kept(&self, table: usize, alias: &str) -> String {
+        match self.rules[table] {
+            Rule::Whole => "TRUE".into(),
+            Rule::Drawn => self.drawn(table, alias),
+            Rule::Follows(place) => {
+                let reference = &self.references[place];
+                let parent = format!("{alias}p");
+                let exists = format!(
+                    "EXISTS (SELECT 1 FROM {} AS {parent} WHERE {} AND {})",
+                    self.tables[reference.parent].from,
+                    reference.matches(alias, &parent),
+                    self.kept(reference.parent, &parent)
+                );
+                match reference.is_required {
+                    true => exists,
+                    // A row without a parent is drawn by itself.
+                    false => format!(
+                        "CASE WHEN {} THEN {exists} ELSE {} END",
+                        reference.is_set(alias),
+                        self.drawn(table, alias)
+                    ),
+                }
+            }
+        }
+    }
+
+    /// The first eight digits of a hash are below a share of all.
+    fn drawn(&self, table: usize, alias: &str) -> String {
+        let of = self.tables[table].drawn_by.iter();
+        let of: Vec<String> = of.map(|column| column.replace("{}", alias)).collect();
+        let end = (self.share.get() * f64::from(u32::MAX)).round() as u32;
+        format!(
+            "LEFT(MD5(CONCAT_WS(':', '{}', {})), 8) < '{end:08x}'",
+            self.seed,
+            of.join(", ")
+        )
+    }
+
+    /// The rows that rows of a child require by a foreign key beside those that are kept anyway, as
+    /// what stands behind FROM: the parent is `p`. `by_key` has the condition that a row with a name
+    /// has one of these keys.
+    pub(crate) fn required(
+        &self,
+        reference: usize,
+        of: Of<'_>,
+        by_key: &dyn Fn(&str, &[Box<str>]) -> String,
+    ) -> String {
+        let Reference { child, parent, .. } = self.references[reference];
+        let matches = self.references[reference].matches("c", "p");
+        let (child_from, parent_from) = (&self.tables[child].from, &self.tables[parent].from);
+        let kept = self.kept(parent, "p");
+        match of {
+            Of::Kept => format!(
+                "{parent_from} AS p WHERE NOT ({kept}) AND EXISTS \
+                 (SELECT 1 FROM {child_from} AS c WHERE {matches} AND {})",
+                self.kept(child, "c")
+            ),
+            Of::Keys(keys) => format!(
+                "{child_from} AS c JOIN {parent_from} AS p ON {matches} \
+                 WHERE {} AND NOT ({kept})",
+                by_key("c", keys)
+            ),
+        }
+    }
+
+    /// The keys of all required rows, by table. `ask` hands over the keys of rows that a reference
+    /// requires.
+    pub(crate) fn close(&self, ask: &mut Ask<'_>) -> Result<Required> {
+        let mut required = Required {
+            keys: vec![BTreeSet::new(); self.tables.len()],
+            bytes: 0,
+        };
+        let mut pending: Vec<Vec<Box<str>>> = vec![Vec::new(); self.tables.len()];
+        let is_cut = |reference: &Reference| self.rules[reference.parent] != Rule::Whole;
+        for (place, reference) in self.references.iter().enumerate() {
+            // Whoever follows has its parents.
+            if is_cut(reference) && self.rules[reference.child] != Rule::Follows(place) {
+                let pending = &mut pending[reference.parent];
+                ask(place, Of::Kept, &mut |key| {
+                    required.add(reference.parent, key, pending)
+                })?;
+            }
+        }
+        while let Some(child) = pending.iter().position(|keys| !keys.is_empty()) {
+            let keys = mem::take(&mut pending[child]);
+            for (place, reference) in self.references.iter().enumerate() {
+                if reference.child != child || !is_cut(reference) {
+                    continue;
+                }
+                let pending = &mut pending[reference.parent];
+                for batch in keys.chunks(BATCH) {
+                    ask(place, Of::Keys(batch), &mut |key| {
+                        required.add(reference.parent, key, pending)
+                    })?;
+                }
+            }
+        }
+        Ok(required)
+    }
+}
+
+/// Asks for the rows that a reference requires, and hands over their keys until it is told that
+/// there is no room.
+pub(crate) type Ask<'a> =
+    dyn FnMut(usize, Of<'_>, &mut dyn FnMut(&str) -> Result<(), Full>) -> Result<()> + 'a;
+
+/// There are too many required rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Full {
+    /// What to tell whoever asked for the sample.
+    pub(crate) const REASON: &'static str = "has too many rows outside the sample that foreign \
+        keys of the sample refer to, more than 512 MiB of keys: give another --sample";
+}
+
+/// Keys of rows that are copied beside those that their rules keep.
+#[derive(Debug)]
+pub(crate) struct Required {
+    keys: Vec<BTreeSet<Box<str>>>,
+    bytes: usize,
+}
+
+impl Required {
+    fn add(&mut self, table: usize, key: &str, pending: &mut Vec<Box<str>>) -> Result<(), Full> {
+        if self.keys[table].contains(key) {
+            return Ok(());
+        }
+        // Once in the set and once among those whose own are to be asked for.
+        self.bytes += 2 * (key.len() + KEY_BYTES);
+        if self.bytes > KEYS_MAX {
+            return Err(Full);
+        }
+        self.keys[table].insert(key.into());
+        pending.push(key.into());
+        Ok(())
+    }
+
+    /// Those of a table, in batches, in their order.
+    pub(crate) fn batches(&self, table: usize) -> impl Iterator<Item = Vec<Box<str>>> + '_ {
+        let mut keys = self.keys[table].iter().cloned();
+        std::iter::from_fn(move || {
+            let batch: Vec<_> = keys.by_ref().take(BATCH).collect();
+            (!batch.is_empty()).then_some(batch)
+        })
+    }
+}
+
+/// Whether following leads from a table to another.
+fn leads_to(rules: &[Rule], references: &[Reference], from: usize, to: usize) -> bool {
+    let mut at = from;
+    loop {
+        if at == to {
+            return true;
+        }
+        match rules[at] {
+            // Those that were accepted before have no cycle.
+            Rule::Follows(place) => at = references[place].parent,
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

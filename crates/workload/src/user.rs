@@ -7,7 +7,9 @@ use octavo_script::Program;
 use octavo_units::{ByteCount, PageSize};
 use serde::{Deserialize, Serialize};
 
-use crate::{Limit, connection::Statement, schema::ColumnKind, transaction::TransactionKind};
+use crate::{
+    Limit, PageTrace, connection::Statement, schema::ColumnKind, transaction::TransactionKind,
+};
 
 /// The user's database as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +125,8 @@ pub struct Prepared {
     pub(crate) kinds: &'static [TransactionKind],
     /// Whether the first statement checks the data.
     pub(crate) has_check: bool,
+    /// The pages that they refer to, where these were recorded.
+    pub(crate) trace: Option<Arc<PageTrace>>,
     needs_one_client: bool,
 }
 
@@ -271,6 +275,7 @@ impl Prepared {
             statements: Vec::leak(statements),
             kinds: Vec::leak(kinds),
             has_check: check.is_some(),
+            trace: None,
             needs_one_client,
         }
     }
@@ -329,6 +334,7 @@ impl Prepared {
                 ]
             },
             has_check: check.is_some(),
+            trace: None,
             needs_one_client,
         }
     }
@@ -350,6 +356,24 @@ impl Prepared {
             }
         }
         counts
+    }
+
+    /// The same with the pages that they refer to, to be predicted from.
+    #[must_use]
+    pub fn with_trace(self, trace: Arc<PageTrace>) -> Self {
+        Self {
+            trace: Some(trace),
+            ..self
+        }
+    }
+
+    /// The script that waits by itself (`\sleep`), if one does.
+    pub fn sleeps(&self) -> Option<&'static str> {
+        let Runs::Scripts(programs) = &self.runs else {
+            return None;
+        };
+        let sleeping = programs.iter().position(|own| own.program.sleeps())?;
+        Some(self.kinds[sleeping].name)
     }
 
     /// Whether several clients would disturb each other's answers.

@@ -16,22 +16,14 @@ use octavo_workload::user::Prepared;
 use crate::{
     devices::{emulator, storage},
     failure::Failure,
-    flags::{AdviseFlags, CellFlags},
+    flags::{AdviseFlags, CellFlags, DatabaseFlag, OwnFlags},
     outcome, print,
     watcher::Watcher,
 };
 
 pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
-    if let (true, Some(own)) = (
-        flags.own.show_script,
-        flags.own.settings(flags.cells.clients),
-    ) {
-        let database = flags
-            .own
-            .database(&flags.database)
-            .map_err(Failure::Input)?;
-        let spec = flags.cells.system.spec(database).map_err(Failure::Input)?;
-        return print::text(&own::guessed(&spec, &own.source).map_err(Failure::input)?);
+    if flags.own.show_script {
+        return show_script(&flags.own, &flags.database, &flags.cells);
     }
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
@@ -40,6 +32,20 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
     outcome::publish(&findings, &flags.directory, flags.print)
+}
+
+/// Prints the script that would be guessed.
+pub(crate) fn show_script(
+    own: &OwnFlags,
+    database: &DatabaseFlag,
+    cells: &CellFlags,
+) -> Result<(), Failure> {
+    let database = own.database(database).map_err(Failure::Input)?;
+    let spec = cells.system.spec(database).map_err(Failure::Input)?;
+    let Some(settings) = own.settings(cells.clients) else {
+        return Ok(());
+    };
+    print::text(&own::guessed(&spec, &settings.source).map_err(Failure::input)?)
 }
 
 /// Adds the flag that would help, where there is one.
@@ -134,7 +140,7 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
 }
 
 /// The same of the user's own data and statements.
-fn plan_of_own(
+pub(crate) fn plan_of_own(
     database: &str,
     own: &OwnSettings,
     flags: &CellFlags,

@@ -17,9 +17,11 @@ pub(crate) use bench::{
 pub(crate) use curve::CurveFlags;
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
+pub(crate) use own::OwnFlags;
 pub(crate) use results::{
     ALL_STUDIES, CompareFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
 };
+pub(crate) use shared::DatabaseFlag;
 pub(crate) use storage::{
     CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, LeadFlags,
     ShowFlags,

@@ -18,7 +18,7 @@ pub(crate) struct OwnFlags {
     /// A file of SQLite, or postgres://USER@HOST/DATABASE. It is only read, and nothing of it changes.
     /// Your present page size is what others are compared with
     #[arg(long, value_name = "SOURCE",
-        conflicts_with_all = ["workload", "data", "mix", "distribution", "predict_first"])]
+        conflicts_with_all = ["workload", "data", "mix", "distribution"])]
     copy_of: Option<OsString>,
 
     /// Your own statements [default: a guess]
@@ -40,7 +40,7 @@ pub(crate) struct OwnFlags {
     )]
     recording: Vec<PathBuf>,
 
-    /// Print the script that is guessed from the schema, and measure nothing
+    /// Print the script that is guessed from the schema, and do nothing else
     #[arg(
         long,
         requires = "copy_of",

@@ -15,7 +15,7 @@ use octavo_units::ByteCount;
 use crate::{
     devices::{emulator, storage},
     failure::Failure,
-    flags::{AdviseFlags, CellFlags, own::OwnFlags},
+    flags::{AdviseFlags, CellFlags, OwnFlags},
     outcome, print,
     system::SystemFlags,
     watcher::Watcher,
@@ -141,7 +141,7 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
 }
 
 /// The same of the user's own data and statements.
-fn plan_of_own(
+pub(crate) fn plan_of_own(
     database: &str,
     own: &OwnSettings,
     flags: &CellFlags,

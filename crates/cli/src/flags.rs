@@ -4,7 +4,7 @@ mod bench;
 mod curve;
 mod experiment;
 pub(crate) mod itself;
-pub(crate) mod own;
+mod own;
 mod results;
 mod shared;
 mod storage;
@@ -17,6 +17,7 @@ pub(crate) use bench::{
 pub(crate) use curve::CurveFlags;
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
+pub(crate) use own::{OwnFlags, database_of};
 pub(crate) use results::{
     ALL_STUDIES, CompareFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
 };

@@ -13,7 +13,7 @@ use octavo_report::number;
 
 use crate::{
     failure::Failure,
-    flags::{DataFlags, LoadFlags, own::database_of},
+    flags::{DataFlags, LoadFlags, database_of},
     print, shell,
     system::{SystemFlags, choose},
     watcher::Watcher,

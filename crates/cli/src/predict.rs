@@ -4,6 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
 };
 
 use anyhow::{Context, bail};
@@ -14,7 +15,7 @@ use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
     directory::STORE,
-    plan::{Design, Factor, Plan, SliceLength, Storage},
+    plan::{Design, Factor, OwnSettings, Plan, SliceLength, Storage},
     prediction::{
         Calibrated, Cpu, CpuCatalog, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness,
     },
@@ -22,15 +23,29 @@ use octavo_experiment::{
     store::Store,
 };
 use octavo_predict::ModeledKind;
+use octavo_report::number::list;
 use octavo_storage::{entry, text};
-use octavo_workload::Workload;
+use octavo_workload::{Workload, user::Prepared};
 
 use crate::{
-    advise::plan_of, devices, failure::Failure, flags::PredictFlags, outcome, print, report,
+    advise::{plan_of, plan_of_own, show_script},
+    devices,
+    failure::Failure,
+    flags::PredictFlags,
+    outcome, print, report,
+    system::recorded_titles,
     watcher::Watcher,
 };
 
 pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
+    if flags.own.is_given() {
+        // Before anything else is opened in this process.
+        watch_pages(&flags).map_err(Failure::Input)?;
+    }
+    if flags.own.show_script {
+        let given = flags.database.given.as_deref();
+        return show_script(&flags.own, given, &flags.cells.system);
+    }
     let settings = settings(&flags).map_err(Failure::Input)?;
     let replaced = replaced_command(&settings);
     let watcher = Watcher::new(flags.progress)?;
@@ -52,6 +67,35 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Has this process watch the pages of the user's own database.
+fn watch_pages(flags: &PredictFlags) -> anyhow::Result<()> {
+    let name = flags.own.database(flags.database.given.as_deref())?;
+    let database = flags.cells.system.spec(name)?.make()?;
+    let Some(pages) = database.records_pages() else {
+        bail!(
+            "statements of your own are predicted on {} alone: octavo advise --copy-of measures \
+             those on {}",
+            list(recorded_titles(), "and"),
+            database.kind().title
+        );
+    };
+    Ok(pages.watch()?)
+}
+
+/// The plan for the user's own data and statements.
+fn own_plan(flags: &PredictFlags, own: &OwnSettings, storage: Storage) -> anyhow::Result<Plan> {
+    let database = flags.own.database(flags.database.given.as_deref())?;
+    let plan = plan_of_own(database, own, &flags.cells, storage)?;
+    let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
+    if let Some(script) = prepared.and_then(Prepared::sleeps) {
+        bail!(
+            "{script} waits with \\sleep, which is not modeled: leave it out, or measure with \
+             octavo advise"
+        );
+    }
+    Ok(plan)
 }
 
 /// The command of an earlier prediction in the directory, where that was made from something
@@ -158,13 +202,26 @@ fn of_file(file: &Path, kind: &ModeledKind, workload: &dyn Workload) -> anyhow::
     Ok((cpu, catalog.processors))
 }
 
+/// The processors of this machine.
+fn processors_here() -> u32 {
+    thread::available_parallelism().map_or(1, |count| count.get() as u32)
+}
+
 fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let storage = match &flags.device.name {
         Some(device) => Storage::Device(devices::storage(device)?),
         None => Storage::Own,
     };
-    check_memory(flags)?;
-    let mut plan = plan_of(flags.database.name(), &flags.cells, storage)?;
+    let own = flags
+        .own
+        .settings(flags.cells.random.seed, flags.cells.clients);
+    let mut plan = match &own {
+        Some(own) => own_plan(flags, own, storage)?,
+        None => {
+            check_memory(flags)?;
+            plan_of(flags.database.name(), &flags.cells, storage)?
+        }
+    };
     compare_policies(&mut plan, flags)?;
     // All cells to the end: it takes no storage's time.
     plan.design = Design::Full;
@@ -178,8 +235,11 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     }
     let calibrated = match &flags.calibrated_by {
         Some(store) => Some(
-            Calibrated::by(&report::store_at(store), &plan)
-                .with_context(|| format!("--calibrated-by {}", store.display()))?,
+            match &own {
+                Some(_) => Calibrated::storage_by(&report::store_at(store)),
+                None => Calibrated::by(&report::store_at(store), &plan),
+            }
+            .with_context(|| format!("--calibrated-by {}", store.display()))?,
         ),
         None => None,
     };
@@ -189,6 +249,8 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             processors,
             storage,
         }) => (cpu, processors, storage),
+        // They are timed here.
+        None if own.is_some() => (None, processors_here(), None),
         None => {
             let data = plan.data[0];
             let workload = plan.workload(data)?;
@@ -200,7 +262,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
                     Cpu::CATALOG_PROCESSORS,
                 ),
             };
-            (cpu, processors, None)
+            (Some(cpu), processors, None)
         }
     };
     let machine = match &flags.machine {
@@ -231,6 +293,10 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             cpu,
             processors,
             slowness,
+            measured_own: match flags.device.name {
+                Some(_) => None,
+                None => flags.calibrated_by.as_deref().map(report::store_at),
+            },
             machine,
             warm_up_max: None,
             ends_slices: flags.slices.transactions.is_some(),

@@ -73,6 +73,21 @@ impl SystemFlags {
     }
 }
 
+/// The titles of databases that tell which pages statements refer to.
+pub(crate) fn recorded_titles() -> Vec<&'static str> {
+    let registry = Registry::standard();
+    let records = |kind: &&'static DatabaseKind| {
+        let spec = DatabaseSpec::new(kind, Vec::new());
+        let made = spec.and_then(|spec| spec.make());
+        made.is_ok_and(|database| database.records_pages().is_some())
+    };
+    registry
+        .iter()
+        .filter(records)
+        .map(|kind| kind.title)
+        .collect()
+}
+
 impl FromArgMatches for SystemFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self::read(matches, &Registry::standard()))

@@ -12,7 +12,7 @@ use octavo_workload::Workload;
 
 use crate::{
     Advice, CopyOwn, DatabaseError, Defaults, Inspection, LoadReport, PageSizes, Progress,
-    RestoreMethod, Result, Running, Settings,
+    RecordPages, RestoreMethod, Result, Running, Settings,
     options::{self, OptionKind, Options},
     snapshot::Derive,
 };
@@ -141,6 +141,11 @@ pub trait Database: Send + Sync {
 
     /// How the user's own databases are copied, where that can be done.
     fn copies_own(&self) -> Option<&dyn CopyOwn> {
+        None
+    }
+
+    /// How the pages that statements refer to are recorded, where the database tells them.
+    fn records_pages(&self) -> Option<&dyn RecordPages> {
         None
     }
 

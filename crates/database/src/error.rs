@@ -56,6 +56,12 @@ pub enum DatabaseError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+    /// The pages that statements refer to cannot be recorded.
+    #[error("the pages of your statements cannot be recorded: {reason}")]
+    Unrecorded {
+        /// Why, and what to do.
+        reason: &'static str,
+    },
     /// A file could not be used.
     #[error("{action} {}", path.display())]
     File {

@@ -26,6 +26,7 @@ mod noop;
 mod options;
 mod own;
 mod postgres;
+mod record;
 mod registry;
 #[cfg(test)]
 #[path = "../tests/resident/mod.rs"]
@@ -64,6 +65,7 @@ pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind};
 pub use own::{CopyOwn, Own, OwnError, Statements, Tried};
 pub use postgres::KIND as POSTGRES;
+pub use record::{PagesWanted, RecordPages, RecordedPages};
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};
 pub use settings::{Isolation, Settings};

@@ -1,8 +1,10 @@
 //! The boundary of modeled databases.
 
+use std::sync::Arc;
+
 use octavo_buffer::Page;
 use octavo_units::{ByteCount, Moment, PageSize};
-use octavo_workload::{Workload, touch::Touch};
+use octavo_workload::{PageTrace, Workload, page_trace::TracedPart, touch::Touch};
 
 use crate::{
     arriving::Arriving,
@@ -83,7 +85,20 @@ pub(crate) trait Engine: Send {
         ios: &mut Vec<Io>,
     ) -> Referred;
 
-    /// A client's transaction is over.
+    /// The pages of transactions that were recorded, which are replayed then.
+    fn trace(&self) -> Option<&Arc<PageTrace>> {
+        None
+    }
+
+    /// Executes a part of a client's recorded transaction, in the same way.
+    ///
+    /// # Panics
+    /// Without a [trace](Self::trace).
+    fn replay(&mut self, _client: usize, _part: &TracedPart<'_>, _ios: &mut Vec<Io>) -> Referred {
+        unreachable!("an engine without a trace has nothing to replay")
+    }
+
+    /// A client's transaction, or a part of a recorded one, is over.
     fn end(&mut self, _client: usize) {}
 
     /// What a transaction that changes rows keeps from others.
@@ -156,6 +171,14 @@ pub enum EngineError {
         memory: ByteCount,
         /// The page size.
         page_size: PageSize,
+    },
+    /// The pages of statements were recorded with another page size.
+    #[error("pages were recorded with {recorded}, not with {page_size}")]
+    Unrecorded {
+        /// The page size.
+        page_size: PageSize,
+        /// That of the trace.
+        recorded: PageSize,
     },
     /// OPT without a future.
     #[error("opt needs the references of a run, and there are none: leave it out")]

@@ -33,6 +33,12 @@ pub enum PredictError {
         /// The most that are recorded.
         max: usize,
     },
+    /// There are no more transactions to replay.
+    #[error("only {transactions} transactions were recorded, and more are needed")]
+    TraceEnds {
+        /// How many there are.
+        transactions: usize,
+    },
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

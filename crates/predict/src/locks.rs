@@ -62,6 +62,18 @@ impl Locks {
             Grain::Database if touches.iter().any(Touch::is_change) => vec![EVERYTHING],
             Grain::Database => Vec::new(),
         };
+        self.take_rows(client, rows)
+    }
+
+    /// Has a client lock the database, as [`Self::take`].
+    ///
+    /// # Errors
+    /// `None` where another one has it.
+    pub(crate) fn take_everything(&mut self, client: usize) -> Result<(), Option<TableId>> {
+        self.take_rows(client, vec![EVERYTHING])
+    }
+
+    fn take_rows(&mut self, client: usize, rows: Vec<RowKey>) -> Result<(), Option<TableId>> {
         let taken = self.hold(client, &rows);
         if taken.is_err() {
             self.waiting.push_back((client, rows));

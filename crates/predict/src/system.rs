@@ -1,12 +1,13 @@
 //! The closed system: clients whose transactions wait for a processor, rows, the log and
 //! the device, in virtual time.
 
-use std::{cmp::Reverse, collections::BinaryHeap, ops::ControlFlow};
+use std::{cmp::Reverse, collections::BinaryHeap, ops::ControlFlow, sync::Arc};
 
 use octavo_device::{Counters, Device, Request, Tag};
 use octavo_units::{ByteCount, Moment, PageSize, Seed};
 use octavo_workload::{
-    Client, Outcome, Workload,
+    Client, Outcome, PageTrace, Workload,
+    page_trace::TracedTransaction,
     schema::TableId,
     touch::{AccessPath, Action, Touch, TouchTracer},
 };
@@ -139,8 +140,7 @@ pub struct System {
     active: usize,
     /// Whether each of these has a transaction that has begun.
     is_under_way: bool,
-    /// One for all: what rows there are does not depend on who made them.
-    tracer: TouchTracer,
+    source: Source,
     device: Paced,
     occupied: Occupied,
     background: Background,
@@ -180,10 +180,20 @@ enum Event {
 const IN_BACKGROUND: Tag = Tag(u32::MAX);
 const TO_THE_LOG: Tag = Tag(u32::MAX - 1);
 
-/// A client and its transaction.
+/// Where transactions come from.
+enum Source {
+    /// Clients, each with its seat. The tracer is one for all: what rows there are does not depend
+    /// on who made them.
+    Clients(Vec<Box<dyn Client>>, Box<TouchTracer>),
+    /// A trace, whose next transaction is that of the client that is free first.
+    Trace(Arc<PageTrace>, usize),
+}
+
+/// A client's transaction.
 struct ModeledClient {
-    client: Box<dyn Client>,
     touches: Vec<Touch>,
+    /// That of a trace, and how many of its parts have begun.
+    traced: Option<(TracedTransaction, usize)>,
     ios: Vec<Io>,
     /// How many of them are done.
     next: usize,
@@ -235,17 +245,25 @@ impl System {
         let size = engine.size();
         check_room(device.as_ref(), size, miniature)?;
         load(device.as_mut(), size, miniature, flow)?;
-        let clients = workload.clients(setup.seed, setup.clients.max(1));
+        let source = match engine.trace() {
+            Some(trace) => Source::Trace(Arc::clone(trace), 0),
+            None => Source::Clients(
+                workload.clients(setup.seed, setup.clients.max(1)),
+                Box::new(workload.touch_tracer()),
+            ),
+        };
+        let seats = (0..setup.clients.max(1)).map(|_| ModeledClient::new());
+        let seats: Vec<ModeledClient> = seats.collect();
         let now = device.now();
         let device = Paced::new(device, setup.slowness.least(), now);
         Ok(Self {
             locks: Locks::new(engine.grain()),
             engine,
             miniature,
-            active: clients.len(),
+            active: seats.len(),
             is_under_way: false,
-            seats: clients.into_iter().map(ModeledClient::new).collect(),
-            tracer: workload.touch_tracer(),
+            seats,
+            source,
             now,
             device,
             occupied: Occupied::default(),
@@ -490,40 +508,64 @@ impl System {
     /// A client's next transaction.
     fn draw(&mut self, client: usize) -> Result<(), PredictError> {
         let seat = &mut self.seats[client];
-        let kind = seat.client.draw();
-        self.tracer.forget();
-        let outcome = seat.client.run(&mut self.tracer)?;
-        seat.began = self.now;
-        seat.touches.clear();
-        seat.touches.extend_from_slice(self.tracer.touches());
-        let (changed_bytes, inserted) = match outcome {
-            Outcome::Committed => {
-                let inserts = seat.touches.iter();
-                let inserts = inserts
-                    .filter(|touch| touch.action == Action::Insert && touch.by == AccessPath::Key);
-                let rows = inserts.map(|touch| u64::from(touch.rows)).sum();
-                (self.tracer.changed_bytes(), rows)
+        match &mut self.source {
+            Source::Clients(clients, tracer) => {
+                let kind = clients[client].draw();
+                tracer.forget();
+                let outcome = clients[client].run(tracer.as_mut())?;
+                seat.touches.clear();
+                seat.touches.extend_from_slice(tracer.touches());
+                let (changed_bytes, inserted) = match outcome {
+                    Outcome::Committed => (tracer.changed_bytes(), inserted(&seat.touches)),
+                    Outcome::RolledBack => (0, 0),
+                };
+                seat.done = Done {
+                    kind,
+                    outcome,
+                    changed_bytes,
+                    inserted,
+                    ..Done::nothing()
+                };
             }
-            _ => (0, 0),
-        };
-        seat.done = Done {
-            kind,
-            outcome,
-            changed_bytes,
-            inserted,
-            ..Done::nothing()
-        };
+            Source::Trace(trace, next) => {
+                let transactions = trace.transactions();
+                let transaction = trace.transaction(*next);
+                let transaction = transaction.ok_or(PredictError::TraceEnds { transactions })?;
+                *next += 1;
+                seat.traced = Some((transaction, 0));
+                seat.done = Done {
+                    kind: transaction.kind,
+                    outcome: transaction.outcome,
+                    ..Done::nothing()
+                };
+            }
+        }
+        self.seats[client].began = self.now;
+        self.enter(client);
+        Ok(())
+    }
+
+    /// A client's transaction, or the next part of it, begins once it has its rows.
+    fn enter(&mut self, client: usize) {
+        let seat = &mut self.seats[client];
         seat.waits_since = self.now;
         // One client has nobody to wait for.
         if self.seats.len() == 1 {
-            self.begin(client);
-            return Ok(());
+            return self.begin(client);
         }
-        match self.locks.take(client, &self.seats[client].touches) {
+        let taken = match (&self.source, self.seats[client].traced) {
+            (Source::Trace(trace, _), Some((transaction, part))) => {
+                match trace.part(&transaction, part).end.only_reads {
+                    true => Ok(()),
+                    false => self.locks.take_everything(client),
+                }
+            }
+            _ => self.locks.take(client, &self.seats[client].touches),
+        };
+        match taken {
             Ok(()) => self.begin(client),
             Err(table) => self.seats[client].done.blocked_by = table,
         }
-        Ok(())
     }
 
     /// A client has its rows.
@@ -535,16 +577,28 @@ impl System {
         self.engine.arriving().begin();
         seat.ios.clear();
         seat.next = 0;
-        let is_committed = seat.done.outcome == Outcome::Committed;
-        seat.done.referred =
-            self.engine
-                .transaction(client, &seat.touches, is_committed, &mut seat.ios);
+        let mut weight = self.weights.get(seat.done.kind).copied().unwrap_or(1.0);
+        let referred = match (&self.source, &mut seat.traced) {
+            (Source::Trace(trace, _), Some((transaction, begun))) => {
+                let part = trace.part(transaction, *begun);
+                *begun += 1;
+                // All take as much of what is known of the whole.
+                weight /= transaction.parts as f64;
+                self.engine.replay(client, &part, &mut seat.ios)
+            }
+            _ => {
+                let is_committed = seat.done.outcome == Outcome::Committed;
+                self.engine
+                    .transaction(client, &seat.touches, is_committed, &mut seat.ios)
+            }
+        };
+        seat.done.referred = seat.done.referred + referred;
         let shared_bytes = self.engine.arriving().shared_bytes();
-        let logged = seat.done.referred.logged;
-        let weight = self.weights.get(seat.done.kind).copied().unwrap_or(1.0);
-        seat.work = self.cpu.work(&seat.ios, shared_bytes, logged, weight);
-        seat.done.cpu_ns = seat.work.all_ns();
-        seat.done.latched_ns = seat.work.latched_ns;
+        seat.work = self
+            .cpu
+            .work(&seat.ios, shared_bytes, referred.logged, weight);
+        seat.done.cpu_ns += seat.work.all_ns();
+        seat.done.latched_ns += seat.work.latched_ns;
         seat.burst = seat.work.part(waits(&seat.ios) + 1);
         self.work(client);
     }
@@ -655,9 +709,16 @@ impl System {
         // What it works at its end comes before that.
         let seat = &mut self.seats[client];
         seat.done.elapsed_ns = self.now.since(seat.began);
+        let has_more = seat
+            .traced
+            .is_some_and(|(transaction, begun)| begun < transaction.parts);
         self.engine.end(client);
         for served in self.locks.release(client) {
             self.begin(served);
+        }
+        if has_more {
+            self.enter(client);
+            return Ok(None);
         }
         Ok(Some(client))
     }
@@ -756,6 +817,14 @@ impl System {
     }
 }
 
+/// Rows that a transaction inserts.
+fn inserted(touches: &[Touch]) -> u64 {
+    let inserts = touches
+        .iter()
+        .filter(|touch| touch.action == Action::Insert && touch.by == AccessPath::Key);
+    inserts.map(|touch| u64::from(touch.rows)).sum()
+}
+
 /// How often a transaction waits for storage: for what it logs in a row once.
 fn waits(ios: &[Io]) -> u64 {
     let mut waits = 0;
@@ -772,10 +841,10 @@ fn waits(ios: &[Io]) -> u64 {
 }
 
 impl ModeledClient {
-    fn new(client: Box<dyn Client>) -> Self {
+    fn new() -> Self {
         Self {
-            client,
             touches: Vec::new(),
+            traced: None,
             ios: Vec::new(),
             next: 0,
             work: Work::default(),

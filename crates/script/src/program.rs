@@ -722,6 +722,12 @@ impl State {
 }
 
 impl Program {
+    /// Whether it waits by itself, with `\sleep`.
+    pub fn sleeps(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step.what, Do::Sleep(..)))
+    }
+
     /// The variables of a client before its first run.
     pub fn state(&self, client: u32, seed: i64) -> State {
         let mut variables = Variables::new(self.names.len());

@@ -20,22 +20,28 @@ pub struct Audit {
     pub rounds: Option<Rounds>,
 }
 
-/// How often a client ran its part of a recording in a run: 0.5 is the first half, 2 is all of it
+/// How often clients ran their parts of a recording in a run: 0.5 is the first half, 2 is all of it
 /// twice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// Of the client that ran the most of its part.
+    /// The client that ran the least of its part.
+    pub least: f64,
+    /// The one that ran the most.
     pub most: f64,
 }
 
 impl Rounds {
     /// Of one client.
     pub(crate) fn of(rounds: f64) -> Self {
-        Self { most: rounds }
+        Self {
+            least: rounds,
+            most: rounds,
+        }
     }
 
     fn with(self, other: Self) -> Self {
         Self {
+            least: self.least.min(other.least),
             most: self.most.max(other.most),
         }
     }

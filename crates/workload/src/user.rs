@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use share::{Share, ShareError};
 
-use crate::{Limit, connection::Statement, schema::ColumnKind, transaction::TransactionKind};
+use crate::{
+    Limit, PageTrace, connection::Statement, schema::ColumnKind, transaction::TransactionKind,
+};
 
 /// The user's database as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,6 +182,8 @@ pub struct Prepared {
     pub(crate) kinds: &'static [TransactionKind],
     /// Whether the first statement checks the data.
     pub(crate) has_check: bool,
+    /// The pages that they refer to, where these were recorded.
+    pub(crate) trace: Option<Arc<PageTrace>>,
     needs_one_client: bool,
 }
 
@@ -328,6 +332,7 @@ impl Prepared {
             statements: Vec::leak(statements),
             kinds: Vec::leak(kinds),
             has_check: check.is_some(),
+            trace: None,
             needs_one_client,
         }
     }
@@ -391,6 +396,7 @@ impl Prepared {
                 ]
             },
             has_check: check.is_some(),
+            trace: None,
             needs_one_client,
         }
     }
@@ -412,6 +418,24 @@ impl Prepared {
             }
         }
         counts
+    }
+
+    /// The same with the pages that they refer to, to be predicted from.
+    #[must_use]
+    pub fn with_trace(self, trace: Arc<PageTrace>) -> Self {
+        Self {
+            trace: Some(trace),
+            ..self
+        }
+    }
+
+    /// The script that waits by itself (`\sleep`), if one does.
+    pub fn sleeps(&self) -> Option<&'static str> {
+        let Runs::Scripts(programs) = &self.runs else {
+            return None;
+        };
+        let sleeping = programs.iter().position(|own| own.program.sleeps())?;
+        Some(self.kinds[sleeping].name)
     }
 
     /// Whether several clients would disturb each other's answers.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use octavo_units::Seed;
 
 use crate::{
-    Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, Result, TransactionKind,
+    Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, PageTrace, Result,
+    TransactionKind,
     connection::Statement,
     population::Population,
     schema::Table,
@@ -97,8 +98,16 @@ pub trait Workload: Send + Sync {
     fn operators(&self, seed: Seed, count: u32) -> Vec<Box<dyn Client>> {
         self.clients(seed, count)
     }
+    /// The pages that its transactions refer to, where these were recorded because nobody knows
+    /// the rows that they touch. Predictions execute these instead of clients'.
+    fn page_trace(&self) -> Option<&Arc<PageTrace>> {
+        None
+    }
     /// A connection that traces the rows that clients would touch in a database with the
     /// initial rows.
+    ///
+    /// # Panics
+    /// Where nobody knows them: [`Self::page_trace`] has pages then.
     fn touch_tracer(&self) -> TouchTracer;
     /// Deviations from the specification of a run with this many connections.
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {

@@ -18,7 +18,7 @@ use super::shared::{
 use crate::{
     print::PrintFlags,
     progress::ProgressFlags,
-    system::{SystemFlags, defaults, predicted_name, sizes},
+    system::{SystemFlags, defaults, predicted_name, recorded_titles, sizes},
     workload::{WorkloadFlags, without_loaded_rows},
 };
 
@@ -72,7 +72,7 @@ pub(crate) struct AdviseFlags {
 
     /// Predict all cells once the storage is calibrated. Measure only those that may be best,
     /// and print predictions beside measurements
-    #[arg(long, conflicts_with_all = ["no_calibrate", "device"], hide_short_help = true)]
+    #[arg(long, conflicts_with_all = ["no_calibrate", "device", "copy_of"], hide_short_help = true)]
     pub(crate) predict_first: bool,
 
     #[command(flatten)]
@@ -154,6 +154,19 @@ pub(crate) struct CellFlags {
         flag.help(format!("Database [default: {default}]"))
             .value_parser(predicted_name())
     }),
+    // A screen has no room for them.
+    mut_arg("script", |flag| flag.hide_short_help(true)),
+    mut_arg("recording", |flag| flag.hide_short_help(true)),
+    mut_arg("copy_of", |flag| {
+        flag.conflicts_with_all(["data", "mix", "distribution"])
+            .help("Your own file, instead of a workload")
+            .long_help(format!(
+                "A file of {}. Your statements run on private copies of it, one after the other, to \
+                 record the pages that they refer to. Nothing of the file changes. Your present page \
+                 size is what others are compared with",
+                recorded_titles().join(" or "),
+            ))
+    }),
     mut_arg("transactions", |flag| flag.help(format!(
         "Transactions that each page size executes in a pass, at whose end clients wait for each \
          other [default: {PREDICTED_SLICE}, without waiting]"
@@ -187,14 +200,14 @@ pub(crate) struct PredictFlags {
     ///
     /// As many times quicker, and some percent off (docs/predictions.md). With TPC-C and pgbench
     /// on servers whose buffer has 2 GiB or more
-    #[arg(long, hide_short_help = true, conflicts_with_all = ["warm_up", "replacement"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["warm_up", "replacement", "copy_of"])]
     pub(crate) part: bool,
 
     /// What transactions take of processors, a file that octavo bench --cpu-catalog wrote
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with = "calibrated_by",
+        conflicts_with_all = ["calibrated_by", "copy_of"],
         hide_short_help = true
     )]
     pub(crate) cpu: Option<PathBuf>,
@@ -216,6 +229,9 @@ pub(crate) struct PredictFlags {
     pub(crate) database: DatabaseFlag,
 
     #[command(flatten)]
+    pub(crate) own: OwnFlags,
+
+    #[command(flatten)]
     pub(crate) cells: CellFlags,
 
     /// Replacement policies to compare with the database's own, as a list, instead
@@ -223,7 +239,7 @@ pub(crate) struct PredictFlags {
     ///
     /// With one page size, the default unless --page-sizes says otherwise, and
     /// one --memory
-    #[arg(hide_short_help = true, long, value_name = "NAMES", value_delimiter = ',', value_parser = policies())]
+    #[arg(hide_short_help = true, long, value_name = "NAMES", value_delimiter = ',', value_parser = policies(), conflicts_with = "copy_of")]
     pub(crate) replacement: Vec<NamedPolicy>,
 
     /// Passes. In a pass every page size executes the same transactions

@@ -59,7 +59,7 @@ pub(crate) struct OwnFlags {
     )]
     recording: Vec<PathBuf>,
 
-    /// Print the script that is guessed from the schema, and measure nothing
+    /// Print the script that is guessed from the schema, and do nothing else
     #[arg(
         long,
         requires = "copy_of",

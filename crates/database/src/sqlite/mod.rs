@@ -11,12 +11,15 @@ mod limit;
 mod load;
 mod log_file;
 mod page_limits;
+mod page_watch;
 mod propose;
+mod record;
 mod running;
 mod session;
 mod source;
 mod statement;
 mod statements;
+mod storage_cpu;
 mod tally;
 mod temporary;
 mod trace;
@@ -38,7 +41,8 @@ use octavo_workload::{
 
 use crate::{
     CopyOwn, Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Own, OwnError,
-    Progress, RestoreMethod, Result, Running, Settings, Tried, estimate, files, own::Statements,
+    Progress, RecordPages, RestoreMethod, Result, Running, Settings, Tried, estimate, files,
+    own::Statements,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -176,6 +180,10 @@ impl Database for Sqlite {
     }
 
     fn copies_own(&self) -> Option<&dyn CopyOwn> {
+        Some(self)
+    }
+
+    fn records_pages(&self) -> Option<&dyn RecordPages> {
         Some(self)
     }
 

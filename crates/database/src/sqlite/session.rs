@@ -68,37 +68,28 @@ impl Session {
         watch_references: bool,
         statements: &'static [Statement],
     ) -> Result<Self> {
-        let opening = || format!("open {} with SQLite", database.display());
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags_and_vfs(database, flags, vfs.name())
-            .map_err(|failure| sort(failure, opening))?;
-        let configure = || -> rusqlite::Result<String> {
-            connection.busy_timeout(BUSY_TIMEOUT)?;
-            connection.execute_batch(&format!(
-                "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys={}; \
-                 PRAGMA locking_mode=NORMAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-{};",
-                if watch_references { "ON" } else { "OFF" },
-                memory.get() / 1024
-            ))?;
-            let sql = format!("PRAGMA journal_mode={}", journal_mode.name());
-            connection.query_row(&sql, [], |row| row.get(0))
-        };
-        let found = configure().map_err(|failure| sort(failure, opening))?;
-        if found != journal_mode.name() {
-            return Err(ConnectionError::other(
-                opening(),
-                format!(
-                    "SQLite uses journal mode {found} instead of {} here; try a directory on a \
-                     local file system",
-                    journal_mode.name()
-                ),
-            ));
-        }
+        let references = if watch_references { "ON" } else { "OFF" };
+        let settings = format!("PRAGMA synchronous=FULL; PRAGMA foreign_keys={references};");
+        let connection = open(database, vfs, memory, journal_mode, &settings)?;
         let counted = Counted {
             tally: Arc::clone(tally),
             _vfs: Arc::clone(vfs),
         };
         Self::prepare(connection, statements, Some(counted))
+    }
+
+    /// Opens `database` through `vfs` to learn what the statements do to its pages, with a buffer
+    /// of `memory` that writes nothing before a commit. Nothing is flushed: the copy is worth
+    /// nothing afterwards.
+    pub(crate) fn recorded(
+        database: &Path,
+        vfs: &Arc<DirectVfs>,
+        memory: ByteCount,
+        statements: &'static [Statement],
+    ) -> Result<Self> {
+        let settings = "PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA cache_spill=OFF;";
+        let connection = open(database, vfs, memory, JournalMode::Wal, settings)?;
+        Self::prepare(connection, statements, None)
     }
 
     /// Prepares the workload's statements on a connection that is not measured.
@@ -177,6 +168,42 @@ impl Session {
                 counter.fetch_add(count, Relaxed);
             }
         }
+    }
+}
+
+/// Opens a database past the page cache, with a buffer of `memory` and more settings.
+fn open(
+    database: &Path,
+    vfs: &Arc<DirectVfs>,
+    memory: ByteCount,
+    journal_mode: JournalMode,
+    settings: &str,
+) -> Result<Connection> {
+    let opening = || format!("open {} with SQLite", database.display());
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags_and_vfs(database, flags, vfs.name())
+        .map_err(|failure| sort(failure, opening))?;
+    let configure = || -> rusqlite::Result<String> {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.execute_batch(&format!(
+            "PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA locking_mode=NORMAL; \
+             PRAGMA cache_size=-{}; {settings}",
+            memory.get() / 1024
+        ))?;
+        let sql = format!("PRAGMA journal_mode={}", journal_mode.name());
+        connection.query_row(&sql, [], |row| row.get(0))
+    };
+    let found = configure().map_err(|failure| sort(failure, opening))?;
+    match found == journal_mode.name() {
+        true => Ok(connection),
+        false => Err(ConnectionError::other(
+            opening(),
+            format!(
+                "SQLite uses journal mode {found} instead of {} here; try a directory on a local \
+                 file system",
+                journal_mode.name()
+            ),
+        )),
     }
 }
 

@@ -42,6 +42,8 @@ use rusqlite::ffi;
 use super::{
     direct_file::DirectFile,
     log_file::LogFile,
+    page_watch::note_log_write,
+    storage_cpu::of_call,
     tally::{FileKind, Tally},
 };
 
@@ -431,8 +433,8 @@ unsafe extern "C" fn read(
             slice::from_raw_parts_mut(target.cast::<u8>(), length as usize)
         };
         let result = match &this.role {
-            Role::Data => this.storage.read(target, offset as u64),
-            Role::Log(log) => log.read(target, offset as u64, IN_CHECKPOINT.get()),
+            Role::Data => of_call(|| this.storage.read(target, offset as u64)),
+            Role::Log(log) => of_call(|| log.read(target, offset as u64, IN_CHECKPOINT.get())),
             Role::Journal => {
                 return unix_file!(file, xRead, target.as_mut_ptr().cast(), length, offset);
             }
@@ -460,8 +462,11 @@ unsafe extern "C" fn write(
         let this = ours(file);
         let bytes = slice::from_raw_parts(source.cast::<u8>(), length as usize);
         let result = match &this.role {
-            Role::Data => this.storage.write(bytes, offset as u64),
-            Role::Log(log) => log.write(bytes, offset as u64),
+            Role::Data => of_call(|| this.storage.write(bytes, offset as u64)),
+            Role::Log(log) => {
+                note_log_write(bytes, offset as u64);
+                of_call(|| log.write(bytes, offset as u64))
+            }
             Role::Journal => {
                 let start = Instant::now();
                 let result = unix_file!(file, xWrite, source, length, offset);
@@ -492,8 +497,8 @@ unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
     unsafe {
         let this = ours(file);
         let result = match &this.role {
-            Role::Data => this.storage.data.sync(),
-            Role::Log(log) => log.sync(),
+            Role::Data => of_call(|| this.storage.data.sync()),
+            Role::Log(log) => of_call(|| log.sync()),
             Role::Journal => {
                 let start = Instant::now();
                 let result = unix_file!(file, xSync, flags);

@@ -9,13 +9,13 @@ use super::{
     requirements::{Requirements, check, find_programs},
     settings::CampaignSettings,
     sittings::{Campaign, has_passes, is_complete},
-    warm_up::WarmUp,
+    warm_up::{RECORDED_MAX, WarmUp},
 };
 use crate::{
     budget,
     directory::{DirectoryError, STORE, WorkDirectory},
     error::CampaignError,
-    executor::{Executor, MeasuredExecutor, PredictedExecutor},
+    executor::{Executor, MeasuredExecutor, PredictedExecutor, Wanted},
     findings::{Findings, LENGTHS, WARM_UP},
     lockstep::{Horizon, judge},
     monitor::Monitor,
@@ -57,7 +57,8 @@ pub fn campaign(
             Ok(mut store) => {
                 adopt(settings, &mut store, executor.source())?;
                 let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
-                let findings = Campaign::new(settings, store, executor.source(), &monitor)?
+                let settings = record(settings, &mut executor, &directory, &monitor)?;
+                let findings = Campaign::new(&settings, store, executor.source(), &monitor)?
                     .carry_out(&mut executor)?;
                 if let Some(inputs) = inputs {
                     Store::open_or_create(&directory.store())?.set_inputs(&inputs)?;
@@ -126,6 +127,52 @@ pub fn campaign(
         findings.spent_s = store.time_spent()?.as_secs_f64();
     }
     Ok(findings)
+}
+
+/// Records the pages of the user's own statements, where the plan has any, and lets the warm-up
+/// take no more of them than there are.
+fn record(
+    settings: &CampaignSettings,
+    executor: &mut PredictedExecutor<'_>,
+    directory: &WorkDirectory,
+    monitor: &Monitor<'_>,
+) -> Result<CampaignSettings, CampaignError> {
+    let mut settings = settings.clone();
+    let plan = &settings.plan;
+    if plan.own.is_none() {
+        return Ok(settings);
+    }
+    let clients = plan.clients.iter().copied().max().unwrap_or(1);
+    let counted = WarmUp::counted(&settings, clients);
+    let most = settings.slices.warm_up.unwrap_or(RECORDED_MAX);
+    let wanted = Wanted {
+        seed: plan.inputs_seed(0),
+        clients,
+        transactions: counted.saturating_add(most),
+    };
+    let recorded = executor.record(directory, &wanted, monitor)?;
+    let left = recorded.checked_sub(counted).filter(|left| *left > 0);
+    let is_enough = settings
+        .slices
+        .warm_up
+        .is_none_or(|given| left >= Some(given));
+    let Some(left) = left.filter(|_| is_enough) else {
+        return Err(CampaignError::Setting(format!(
+            "your statements take so long, or refer to so many pages, that {recorded} transactions \
+             were recorded, and {counted} besides the warm-up are needed: use fewer --passes, or \
+             fewer --transactions in each"
+        )));
+    };
+    if left < most {
+        monitor.note(&format!(
+            "your statements take so long, or refer to so many pages, that {recorded} transactions \
+             were recorded: the warm-up has {left} at most"
+        ));
+    }
+    if let Some(prediction) = &mut settings.prediction {
+        prediction.warm_up_max = Some(left.min(most));
+    }
+    Ok(settings)
 }
 
 /// What the directory has of the same prediction, if that was finished: it would come out the

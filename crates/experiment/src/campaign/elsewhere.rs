@@ -153,6 +153,7 @@ impl MeasuredHere {
         let prediction = Prediction {
             device: PredictedDevice::Entry(Box::new(entry)),
             cpu: self.calibrated.cpu.clone(),
+            measured_own: None,
             processors: self.calibrated.processors,
             slowness: Slowness::default(),
             machine: None,

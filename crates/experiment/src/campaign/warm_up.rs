@@ -73,6 +73,17 @@ impl WarmUp {
         counted.saturating_add(warm_up.unwrap_or(RECORDED_MAX) + asked + 1)
     }
 
+    /// Transactions that a predicted cell of so many clients executes behind its warm-up, at most:
+    /// twice its passes, since some may be left out, and those that tell what its time follows.
+    pub(super) fn counted(settings: &CampaignSettings, clients: u32) -> u64 {
+        let slice = settings.slices.transactions.unwrap_or(PREDICTED_SLICE);
+        let passes = u64::from(settings.passes.unwrap_or(PREDICTED_PASSES));
+        let counted = passes.saturating_mul(slice).saturating_mul(2);
+        // Each client has one more under way when the last one has ended, twice.
+        let under_way = 2 * u64::from(clients);
+        counted.saturating_add(Sensitivity::transactions(slice) + under_way)
+    }
+
     /// A cell with a buffer of so many pages.
     pub(super) fn expect(&mut self, cell: usize, frames: u64) {
         let warming = CellWarmUp {

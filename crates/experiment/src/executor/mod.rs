@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(crate) use measured::MeasuredExecutor;
-pub(crate) use predicted::PredictedExecutor;
+pub(crate) use predicted::{PredictedExecutor, Wanted};
 
 /// Facts about where an executor works, as name and value, under a topic.
 pub type Facts = Vec<(String, Vec<(&'static str, String)>)>;

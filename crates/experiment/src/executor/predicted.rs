@@ -16,20 +16,22 @@ use octavo_predict::{
     Warmth,
 };
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::Workload;
+use octavo_workload::{Audit, Workload};
 
 use memory::Needs;
+use own::OwnPagesBySize;
 use part::Parts;
 
 use super::{Executor, Facts, Modeled, Sitting};
 use crate::{
     causes::with_causes,
+    directory::WorkDirectory,
     error::CampaignError,
     lockstep::{SessionTime, Slice, SliceKey},
     machine::MachineUse,
     monitor::Monitor,
     plan::Cell,
-    prediction::{InputAccuracy, Prediction},
+    prediction::{Calibrated, CalibratedError, Cpu, FitError, InputAccuracy, Prediction, Slowness},
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
@@ -38,7 +40,10 @@ use crate::{
 };
 
 mod memory;
+mod own;
 mod part;
+
+pub(crate) use own::Wanted;
 
 /// Predicts cells.
 pub(crate) struct PredictedExecutor<'a> {
@@ -46,6 +51,9 @@ pub(crate) struct PredictedExecutor<'a> {
     prediction: &'a Prediction,
     horizon: u64,
     parts: Parts,
+    own: OwnPagesBySize,
+    /// How much slower storage was under the user's statements, where that was measured.
+    own_slowness: Option<Slowness>,
 }
 
 impl<'a> PredictedExecutor<'a> {
@@ -103,7 +111,77 @@ impl<'a> PredictedExecutor<'a> {
             prediction,
             horizon,
             parts,
+            own: OwnPagesBySize::new(),
+            own_slowness: None,
         })
+    }
+
+    /// Records the pages of the user's own statements, where the plan has any, on copies in
+    /// `directory`. Answers how many transactions there are to be replayed.
+    ///
+    /// # Errors
+    /// When they cannot be recorded; [`CampaignError::Stopped`] when the monitor wants to stop.
+    pub(crate) fn record(
+        &mut self,
+        directory: &WorkDirectory,
+        wanted: &Wanted,
+        monitor: &Monitor<'_>,
+    ) -> Result<u64, CampaignError> {
+        let Some(own) = &self.resolved.plan().own else {
+            return Ok(u64::MAX);
+        };
+        let device = &self.prediction.device;
+        let (pages, transactions) =
+            own::record(&self.resolved, own, device, directory, wanted, monitor)?;
+        self.own = pages;
+        self.fit_own(monitor)?;
+        Ok(transactions)
+    }
+
+    /// Makes times those that were measured of the same statements on this storage, where results
+    /// have them.
+    fn fit_own(&mut self, monitor: &Monitor<'_>) -> Result<(), CampaignError> {
+        let plan = self.resolved.plan();
+        let present = plan.databases[0].default_page_size;
+        let (Some(store), Some(reference)) =
+            (&self.prediction.measured_own, self.own.get(&present))
+        else {
+            return Ok(());
+        };
+        monitor.progress("compare with what was measured");
+        let calibrated = match Calibrated::by_own(store, plan, reference.workload.as_ref()) {
+            Ok(Some(calibrated)) => calibrated,
+            Ok(None) => {
+                monitor.note(
+                    "the results of --calibrated-by are not of these statements: their storage is \
+                     taken as it was by itself",
+                );
+                return Ok(());
+            }
+            Err(CalibratedError::Fit(FitError::Predict(PredictError::TraceEnds { .. }))) => {
+                monitor.note(
+                    "the results of --calibrated-by have more transactions than were recorded: \
+                     their storage is taken as it was by itself",
+                );
+                return Ok(());
+            }
+            Err(error) => return Err(CampaignError::Setting(with_causes(&error))),
+        };
+        let Calibrated { cpu, storage, .. } = calibrated;
+        self.own_slowness = storage.map(|(_, slowness)| slowness);
+        if let Some(measured) = cpu {
+            let timed = reference.cpu.clone();
+            for pages in self.own.values_mut() {
+                pages.cpu = pages.cpu.clone().scaled_to(&measured, &timed);
+            }
+        }
+        Ok(())
+    }
+
+    /// What processors take for a cell's transactions.
+    fn cpu(&self, cell: &Cell) -> Option<&Cpu> {
+        let own = self.own.get(&cell.page_size).map(|pages| &pages.cpu);
+        own.or(self.prediction.cpu.as_ref())
     }
 }
 
@@ -133,15 +211,18 @@ impl Executor for PredictedExecutor<'_> {
 
     fn facts(&self) -> Facts {
         let Prediction {
-            device,
-            cpu,
-            machine,
-            ..
+            device, machine, ..
         } = self.prediction;
+        let reference = self.resolved.plan().databases[0].default_page_size;
+        let own = self.own.get(&reference).map(|pages| &pages.cpu);
+        let cpu = own.or(self.prediction.cpu.as_ref());
         let mut facts = vec![
             (SOURCE, PREDICTED.to_owned()),
             ("device", device.name()),
-            ("processor", cpu.source.clone()),
+            (
+                "processor",
+                cpu.map_or_else(String::new, |cpu| cpu.source.clone()),
+            ),
             ("processors", self.processors()),
             ("size of the data", self.data()),
         ];
@@ -161,10 +242,15 @@ impl Executor for PredictedExecutor<'_> {
 
     fn prepare(
         &mut self,
-        _cell: &Cell,
+        cell: &Cell,
         _monitor: &Monitor<'_>,
     ) -> Result<Option<StoredSnapshot>, CampaignError> {
-        Ok(None)
+        // Of what was recorded the copy is gone.
+        let own = self.own.get(&cell.page_size);
+        Ok(own.map(|pages| StoredSnapshot {
+            key: cell.snapshot(),
+            ..pages.snapshot.clone()
+        }))
     }
 
     fn sit<'s>(
@@ -182,10 +268,13 @@ impl Executor for PredictedExecutor<'_> {
                 cells.len()
             ));
             let small = self.parts.of_cell(cell);
-            let workload = match small {
-                Some(small) => small.workload.as_ref(),
-                None => self.resolved.workload(cell.data),
+            let own = self.own.get(&cell.page_size);
+            let workload = match (own, small) {
+                (Some(own), _) => own.workload.as_ref(),
+                (None, Some(small)) => small.workload.as_ref(),
+                (None, None) => self.resolved.workload(cell.data),
             };
+            let cpu = self.cpu(cell);
             let miniature = small.map_or(Miniature::WHOLE, |small| small.miniature);
             let memory = self.resolved.database(&cell.database).buffer(cell.memory)?;
             let mut setup = Setup {
@@ -196,9 +285,9 @@ impl Executor for PredictedExecutor<'_> {
                 clients: cell.clients,
                 processors: cell.cpus.unwrap_or(self.prediction.processors),
                 seed,
-                cpu: self.prediction.cpu.cost,
-                weights: self.prediction.cpu.weights.clone(),
-                slowness: self.prediction.slowness,
+                cpu: cpu.map(|cpu| cpu.cost).unwrap_or_default(),
+                weights: cpu.map(|cpu| cpu.weights.clone()).unwrap_or_default(),
+                slowness: self.own_slowness.unwrap_or(self.prediction.slowness),
             };
             let open = || {
                 let seed = seed.derive("device", 0);
@@ -224,6 +313,7 @@ impl Executor for PredictedExecutor<'_> {
                 processors: setup.processors,
                 draw: self.prediction.device.draw(),
                 machine: self.prediction.machine.as_ref().map(|of| of.power()),
+                audit: own.map(|own| own.audit.clone()).unwrap_or_default(),
                 ..PredictedSeat::new(system, workload)
             };
             seats.insert(number, seat);
@@ -264,6 +354,8 @@ struct PredictedSeat<'a> {
     before: DeviceCounters,
     /// What it had done before transactions followed that do not count.
     after: Option<DeviceCounters>,
+    /// What the user's own statements found when they were recorded.
+    audit: Audit,
 }
 
 /// What transactions gave together.
@@ -306,6 +398,7 @@ impl<'a> PredictedSeat<'a> {
             machine: None,
             before: DeviceCounters::default(),
             after: None,
+            audit: Audit::default(),
         }
     }
 
@@ -394,7 +487,10 @@ impl<'a> PredictedSeat<'a> {
             .machine
             .map(|machine| machine.energy(elapsed, cpu, device.energy).into());
         Figures {
-            load: Measurement::without_series(warm_up, elapsed, counts, counters),
+            load: Measurement {
+                audit: self.audit.clone(),
+                ..Measurement::without_series(warm_up, elapsed, counts, counters)
+            },
             overhead: Duration::ZERO,
             restored_by: None,
             storage_path: None,

@@ -1,6 +1,6 @@
 //! What measured results say of a machine.
 
-use std::{cmp::Reverse, path::Path, time::Duration};
+use std::{cmp::Reverse, path::Path, thread, time::Duration};
 
 use octavo_database::{Counters, DatabaseError};
 use octavo_device::profile::Profile;
@@ -23,8 +23,9 @@ use crate::{
 /// What measured results say of the machine.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
-    /// What the processor takes for the workload's transactions.
-    pub cpu: Cpu,
+    /// What the processor takes for the workload's transactions; `None` where the storage alone
+    /// was asked about.
+    pub cpu: Option<Cpu>,
     /// The processors that clients and database shared.
     pub processors: u32,
     /// The storage that was calibrated with them, and how much slower it was under the
@@ -51,6 +52,9 @@ pub enum CalibratedError {
     /// What was measured cannot be modeled.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// Nobody calibrated the storage.
+    #[error("it has no calibrated storage: repeat octavo advise without --no-calibrate")]
+    NotCalibrated,
     /// They were predicted themselves.
     #[error("its results are not measured: name those of octavo advise")]
     NotMeasured,
@@ -71,11 +75,41 @@ impl Calibrated {
         Self::from_store(&Store::open(path)?, plan, &path.display().to_string())
     }
 
+    /// Likewise of the user's own statements, which the results have measured and `replayed` has
+    /// the pages of; `None` where they have measured others.
+    pub(crate) fn by_own(
+        path: &Path,
+        plan: &Plan,
+        replayed: &dyn Workload,
+    ) -> Result<Option<Self>, CalibratedError> {
+        let store = Store::open(path)?;
+        let measured = store.plan()?.and_then(|plan| plan.own);
+        let (Some(measured), Some(own)) = (measured, &plan.own) else {
+            return Ok(None);
+        };
+        // The file may have changed since.
+        if measured.scripts != own.scripts || measured.copy.name != own.copy.name {
+            return Ok(None);
+        }
+        let from = path.display().to_string();
+        Self::of_replayed(&store, plan, &from, Some(replayed)).map(Some)
+    }
+
     /// Likewise of a store that is open, which is called `from` in words.
     pub(crate) fn from_store(
         store: &Store,
         plan: &Plan,
         from: &str,
+    ) -> Result<Self, CalibratedError> {
+        Self::of_replayed(store, plan, from, None)
+    }
+
+    /// Likewise, with a workload that is modeled in place of the one that the plan names.
+    fn of_replayed(
+        store: &Store,
+        plan: &Plan,
+        from: &str,
+        replayed: Option<&dyn Workload>,
     ) -> Result<Self, CalibratedError> {
         let lacks = |what: &str| CalibratedError::Lacks(what.to_owned());
         let measured = store.plan()?.ok_or_else(|| lacks("plan"))?;
@@ -122,16 +156,15 @@ impl Calibrated {
                     "calibrated storage, which a server's times are fitted with",
                 ));
             }
-            let cpu = cpu(other_ns);
             return Ok(Self {
-                cpu,
+                cpu: Some(cpu(other_ns)),
                 processors,
                 storage: None,
             });
         };
         let transactions = each.iter().map(|one| one.transactions).sum::<f64>() as u64;
         let reference = FitTarget {
-            workload: cell.workload.as_ref(),
+            workload: replayed.unwrap_or(cell.workload.as_ref()),
             setup: Setup {
                 model,
                 miniature: Miniature::WHOLE,
@@ -166,9 +199,28 @@ impl Calibrated {
             false => reference.fit(other_ns, cpu)?,
         };
         Ok(Self {
-            cpu,
+            cpu: Some(cpu),
             processors,
             storage: Some((Box::new(profile), slowness)),
+        })
+    }
+
+    /// The storage that was calibrated with the results in the store at `path`, as it was by
+    /// itself, whatever was measured on it.
+    ///
+    /// # Errors
+    /// See [`CalibratedError`].
+    pub fn storage_by(path: &Path) -> Result<Self, CalibratedError> {
+        let store = Store::open(path)?;
+        let profile = store.calibration()?.map(|text| Profile::from_toml(&text));
+        let profile = profile
+            .and_then(Result::ok)
+            .ok_or(CalibratedError::NotCalibrated)?;
+        let processors = thread::available_parallelism().map_or(1, |count| count.get() as u32);
+        Ok(Self {
+            cpu: None,
+            processors,
+            storage: Some((Box::new(profile), Slowness::default())),
         })
     }
 }

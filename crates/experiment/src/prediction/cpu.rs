@@ -1,9 +1,11 @@
 //! What the processor takes for transactions.
 
+use std::time::Duration;
+
 use octavo_predict::{
     CpuCost, KindCost, ModeledKind, ProcessorCosts, TransactionCost, UnknownCost,
 };
-use octavo_workload::Workload;
+use octavo_workload::{PageTrace, Workload};
 
 use super::CpuCatalog;
 
@@ -117,6 +119,68 @@ impl Cpu {
         }
     }
 
+    /// Of the user's own statements, as they were timed by kinds behind those of a trace. A kind
+    /// that was not seen there takes what the others take. Nothing of it depends on bytes of the
+    /// log, as each page size is timed by itself. What the kernel takes for a request is in the
+    /// times of storage that `is_calibrated`, and not in those of a device of the catalog.
+    pub(crate) fn of_own(
+        timed: &[Option<Duration>],
+        trace: &PageTrace,
+        is_calibrated: bool,
+    ) -> Self {
+        let mut counts = vec![0u64; timed.len()];
+        let kinds = (0..trace.transactions()).filter_map(|number| trace.transaction(number));
+        for transaction in kinds {
+            counts[transaction.kind] += 1;
+        }
+        let known = timed.iter().zip(&counts);
+        let known = known.filter_map(|(time, count)| Some((time.as_ref()?.as_nanos(), *count)));
+        let (ns, all) = known.fold((0.0, 0.0), |(ns, all), (time, count)| {
+            (ns + time as f64 * count as f64, all + count as f64)
+        });
+        let mean_ns = if all > 0.0 { ns / all } else { 0.0 };
+        let weight = |time: &Option<Duration>| match time {
+            Some(time) if mean_ns > 0.0 => time.as_nanos() as f64 / mean_ns,
+            _ => 1.0,
+        };
+        let source = format!(
+            "{} a transaction beyond storage with {} pages, as your statements took here, each \
+             page size by itself",
+            microseconds(mean_ns),
+            trace.page_size(),
+        );
+        let cost = TransactionCost {
+            other_ns: mean_ns,
+            log_bytes: 0.0,
+            read_bytes: 0.0,
+        };
+        let request_ns = if is_calibrated { 0.0 } else { REQUEST_NS };
+        let all = Self::from_cost(cost, 1.0, request_ns, source);
+        Self {
+            weights: timed.iter().map(weight).collect(),
+            is_measured: true,
+            cost: CpuCost {
+                log_byte_ns: 0.0,
+                ..all.cost
+            },
+            ..all
+        }
+    }
+
+    /// The same as long as another time of the mean says, which was measured with `reference`.
+    pub(crate) fn scaled_to(self, measured: &Self, reference: &Self) -> Self {
+        // What a page size changes is known from what was timed alone.
+        let factor = match reference.cost.transaction_ns > 0.0 {
+            true => self.cost.transaction_ns / reference.cost.transaction_ns,
+            false => 1.0,
+        };
+        Self {
+            cost: measured.cost.times(factor),
+            source: measured.source.clone(),
+            ..self
+        }
+    }
+
     fn from_cost(cost: TransactionCost, slower: f64, request_ns: f64, source: String) -> Self {
         let (log_byte_ns, read_byte_ns) = (LOG_BYTE_NS * slower, READ_BYTE_NS * slower);
         let moved_ns = log_byte_ns * cost.log_bytes + read_byte_ns * cost.read_bytes;
@@ -215,6 +279,27 @@ mod tests {
             source.contains("in 2026, of PostgreSQL, in its place"),
             "{source}"
         );
+    }
+
+    /// By hand: three transactions of 20 µs, one of 60, and one of a kind that was not timed.
+    #[test]
+    fn own_statements_take_what_their_kinds_were_timed_with() {
+        let mut trace = PageTrace::new(PageSize::kib(8), 1);
+        for kind in [0, 0, 1, 0, 2] {
+            trace.end_transaction(kind, octavo_workload::Outcome::Committed);
+        }
+        let us = |us| Some(Duration::from_micros(us));
+        let cpu = Cpu::of_own(&[us(20), us(60), None], &trace, false);
+        assert_eq!(cpu.cost.transaction_ns, 30_000.0);
+        assert_eq!(cpu.weights, [20.0 / 30.0, 2.0, 1.0]);
+        assert_eq!(
+            (cpu.cost.request_ns, cpu.cost.log_byte_ns),
+            (REQUEST_NS, 0.0)
+        );
+        let calibrated = Cpu::of_own(&[us(20), us(60), None], &trace, true);
+        assert_eq!(calibrated.cost.request_ns, 0.0);
+        let said = "30.0 µs a transaction beyond storage with 8 KiB pages";
+        assert!(cpu.source.starts_with(said), "{}", cpu.source);
     }
 
     /// By hand: a half of each.

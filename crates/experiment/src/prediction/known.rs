@@ -45,7 +45,7 @@ impl Prediction {
         let is_default = cell.page_size == cell.database.default_page_size;
         // What was made right at the default page size has no error of its own there.
         let own = |is_fitted: bool, own: f64| if is_fitted && is_default { 0.0 } else { own };
-        let is_measured = self.cpu.is_measured;
+        let is_measured = self.cpu.as_ref().is_none_or(|cpu| cpu.is_measured);
         let (reads, writes) = match &self.device {
             PredictedDevice::Profile(_) => (
                 Uncertainty {

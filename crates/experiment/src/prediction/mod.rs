@@ -9,6 +9,8 @@ mod fit;
 mod known;
 mod throughput;
 
+use std::path::PathBuf;
+
 use octavo_device::{
     Device,
     catalog::{Entry, machine::MachineEntry},
@@ -41,12 +43,16 @@ pub const PREDICTED_SLICE: u64 = 400;
 pub struct Prediction {
     /// The storage.
     pub device: PredictedDevice,
-    /// What the processor takes, and where that is known from.
-    pub cpu: Cpu,
+    /// What the processor takes, and where that is known from; `None` for the user's own
+    /// statements, which are timed when their pages are recorded.
+    pub cpu: Option<Cpu>,
     /// The processors that clients and database share, unless a cell says how many.
     pub processors: u32,
     /// How much slower the storage was under a database than the device is.
     pub slowness: Slowness,
+    /// The store of results that may have measured the user's own statements on this storage:
+    /// times are made those that they have, once the pages are recorded.
+    pub measured_own: Option<PathBuf>,
     /// The machine around the storage, of which it is known what it draws; `None` for no
     /// energy but the storage's.
     pub machine: Option<MachineEntry>,

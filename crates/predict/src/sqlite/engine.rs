@@ -1,6 +1,6 @@
-//! Transactions on SQLite: from rows to pages, through its cache, to storage.
+//! Transactions on SQLite: from rows to pages, which its pager has.
 
-use octavo_buffer::{Frames, Outcome, Page, Pcache, Policy};
+use octavo_buffer::Page;
 use octavo_units::ByteCount;
 use octavo_workload::{
     schema::TableId,
@@ -9,94 +9,31 @@ use octavo_workload::{
 
 use super::{
     layout::{TableTrees, lay_out},
-    log::Log,
-    reader::Reader,
+    pager::{PageStep, Pager, Part},
     values::Wanted,
 };
 use crate::{
     arriving::Arriving,
     engine::{Engine, EngineError, Grain, Opening, Referred},
     hashed::HashMap,
-    io::{Io, Purpose},
+    io::Io,
     pages::{Pages, Step, Steps},
-    replacement::{Buffer, Replacement},
     tree::Tree,
 };
-
-/// What SQLite keeps for a page in its cache besides the page (`EXTRA_SIZE`, the size of
-/// its `MemPage`, in 64-bit builds).
-const PAGE_OVERHEAD: u64 = 136;
-
-/// The part of the memory that several clients' readers have: one in so many, as measured
-/// ones (a commit empties their caches).
-const READERS_SHARE: u64 = 8;
 
 /// The page of the database's header.
 const FIRST: Page = Page::new(0);
 
-/// The cache of the connection that changes rows.
-enum Cache {
-    /// SQLite's own.
-    Own(Pcache),
-    /// One by another policy.
-    Replaced(Buffer),
-}
-
-impl Cache {
-    fn new(pages: u32, frames: Frames, replacement: &Replacement) -> Self {
-        // SQLite's own holds a page less than it has frames.
-        let held = Frames::new(frames.get() - 1).unwrap_or(frames);
-        match replacement.open(pages, held) {
-            Some(buffer) => Self::Replaced(buffer),
-            None => Self::Own(Pcache::new(pages, frames)),
-        }
-    }
-
-    fn policy(&mut self) -> &mut dyn Policy {
-        match self {
-            Self::Own(cache) => cache,
-            Self::Replaced(buffer) => buffer.as_mut(),
-        }
-    }
-
-    /// What a transaction changed is in the log.
-    fn commit(&mut self, changed: &[Page]) {
-        match self {
-            Self::Own(cache) => {
-                cache.commit();
-            }
-            Self::Replaced(buffer) => {
-                for &page in changed {
-                    buffer.clean(page);
-                }
-            }
-        }
-    }
-}
-
 /// See the module.
 pub(crate) struct Sqlite {
-    page: u32,
     tables: Vec<TableTrees>,
     pages: Pages,
-    /// Of whatever changes rows; with one client of what reads them too.
-    cache: Cache,
-    /// Of what only reads, by clients; none with one.
-    readers: Vec<Reader>,
-    /// Transactions so far whose commits emptied the readers' caches.
-    commits: u64,
-    arriving: Arriving,
-    /// Pages that the memory has room for, without what SQLite keeps besides.
-    frames: u64,
-    log: Log,
+    pager: Pager,
     steps: Steps,
     /// Rows by rowid of those inserted later into tables whose key has an index.
     rowids: HashMap<(TableId, Place), u64>,
     /// The leaf that a statement's cursor was at last, by table and path.
     leaves: HashMap<(TableId, AccessPath), Page>,
-    changed: Vec<Page>,
-    /// Pages that the cache has room to know of.
-    known: u32,
 }
 
 impl Sqlite {
@@ -106,47 +43,19 @@ impl Sqlite {
         let Opening {
             workload,
             page_size,
-            memory,
-            clients,
-            replacement,
             ..
         } = *opening;
-        let page = u64::from(page_size.get());
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
         let tables = lay_out(workload, page_size, &mut pages);
         EngineError::check_pages(&pages, workload, page_size)?;
-        let (memory_of_all, clients) = (memory.get(), u64::from(clients));
-        let for_readers = match clients {
-            1 => 0,
-            _ => memory_of_all / READERS_SHARE,
-        };
-        let frames = |bytes: u64| {
-            // More frames than pages are as good as the most.
-            let frames = (bytes / (page + PAGE_OVERHEAD)).min(Page::COUNT_MAX.into());
-            Frames::new(frames as u32).ok_or(EngineError::Memory { memory, page_size })
-        };
-        let cached = frames(memory_of_all - for_readers)?;
-        let readers = match clients {
-            1 => Vec::new(),
-            _ => vec![Reader::new(frames(for_readers / clients)?); clients as usize],
-        };
-        let known = pages.count();
         Ok(Self {
-            page: page_size.get(),
+            pager: Pager::new(opening, pages.count())?,
             tables,
-            cache: Cache::new(known, cached, replacement),
-            readers,
-            commits: 0,
-            arriving: Arriving::default(),
-            frames: (memory_of_all - for_readers) / page,
-            log: Log::new(page_size),
             pages,
             steps: Steps::default(),
             rowids: HashMap::default(),
             leaves: HashMap::default(),
-            changed: Vec::new(),
-            known,
         })
     }
 
@@ -297,62 +206,27 @@ impl Engine for Sqlite {
             // The header has the database's size and its free pages.
             self.steps.change(FIRST);
         }
-        let only_reads = !touches.iter().any(Touch::is_change);
-        let mut reader = match only_reads {
-            true => self.readers.get_mut(client),
-            false => None,
+        let part = Part {
+            only_reads: !touches.iter().any(Touch::is_change),
+            is_committed,
         };
-        if let Some(reader) = &mut reader {
-            self.log.begin_read(client);
-            reader.begin(self.commits);
-        }
-        if self.pages.count() > self.known {
-            self.known = self.pages.count().saturating_mul(2);
-            self.cache.policy().extend(self.known);
-        }
-        self.changed.clear();
-        let mut referred = Referred::default();
-        for &step in self.steps.as_slice() {
+        self.pager.know(self.pages.count());
+        let steps = self.steps.as_slice().iter();
+        let steps = steps.map(|step| {
             let (reference, is_new) = step.reference();
-            let page = reference.page();
-            let outcome = match &mut reader {
-                Some(reader) => reader.access(reference),
-                None => self.cache.policy().access(reference),
-            };
-            // Connections do not share what they read.
-            if matches!(outcome, Outcome::Miss(_)) && !is_new {
-                referred.misses += 1;
-                self.arriving.miss(page, self.log.read(page), ios);
-            } else if matches!(step, Step::Refer(_)) {
-                // SQLite does not ask its cache again for what a cursor has, and counts no
-                // new page.
-                referred.hits += 1;
+            // SQLite does not ask its cache again for what a cursor has, and counts no new page.
+            let is_counted = matches!(step, Step::Refer(_));
+            PageStep {
+                reference,
+                is_new,
+                is_counted,
             }
-            if reference.is_change() {
-                self.changed.push(page);
-            }
-        }
-        self.changed.sort_unstable();
-        self.changed.dedup();
-        if is_committed {
-            self.cache.commit(&self.changed);
-            if !self.changed.is_empty() {
-                self.commits += 1;
-                self.log.commit(&self.changed, ios);
-            }
-        } else {
-            // What was changed is read again.
-            for &page in &self.changed {
-                self.cache.policy().forget(page);
-            }
-        }
-        let logged = ios.iter().filter(|io| io.purpose == Purpose::LogWrite);
-        referred.logged = logged.map(|io| u64::from(io.request.length)).sum();
-        referred
+        });
+        self.pager.execute(client, part, steps, ios)
     }
 
     fn end(&mut self, client: usize) {
-        self.log.end_read(client);
+        self.pager.end(client);
     }
 
     fn grain(&self) -> Grain {
@@ -360,11 +234,11 @@ impl Engine for Sqlite {
     }
 
     fn arriving(&mut self) -> &mut Arriving {
-        &mut self.arriving
+        self.pager.arriving()
     }
 
     fn frames(&self) -> u64 {
-        self.frames
+        self.pager.frames()
     }
 
     fn pages(&self) -> u64 {
@@ -372,9 +246,10 @@ impl Engine for Sqlite {
     }
 
     fn size(&self) -> ByteCount {
-        ByteCount::new(self.log.data() + u64::from(self.pages.count()) * u64::from(self.page))
+        self.pager.size(self.pages.count())
     }
 }
+
 #[cfg(test)]
 mod tests {
     use octavo_units::{PageSize, Seed, mix};

@@ -6,7 +6,7 @@ use octavo_database::SQLITE;
 use octavo_units::PageSize;
 use octavo_workload::Workload;
 
-use super::{engine::Sqlite, sizes};
+use super::{engine::Sqlite, sizes, traced::Traced};
 use crate::{
     description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled, Opening},
@@ -62,7 +62,10 @@ struct WalMode;
 
 impl Modeled for WalMode {
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
-        Ok(Box::new(Sqlite::new(opening)?))
+        Ok(match opening.workload.page_trace() {
+            Some(trace) => Box::new(Traced::new(opening, trace)?),
+            None => Box::new(Sqlite::new(opening)?),
+        })
     }
 
     fn sizes(&self, workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

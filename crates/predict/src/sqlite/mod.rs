@@ -4,8 +4,10 @@ mod engine;
 mod kind;
 mod layout;
 mod log;
+mod pager;
 mod reader;
 mod record;
+mod traced;
 mod values;
 
 use octavo_units::PageSize;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use octavo_units::Seed;
 
 use crate::{
-    Client, Condition, Connection, DataKind, DataSpec, Family, KindTrial, Member, Mix, Parameter,
-    Result, TransactionKind, Trial, Unit, Workload, WorkloadError, WorkloadName, boxed,
+    Client, Condition, Connection, DataKind, DataSpec, Family, KindTrial, Member, Mix, PageTrace,
+    Parameter, Result, TransactionKind, Trial, Unit, Workload, WorkloadError, WorkloadName, boxed,
     connection::{Statement, StatementId, Value},
     population::{Partition, Population, RowBatch},
     schema::Table,
@@ -185,8 +185,12 @@ impl Workload for OwnWorkload {
         }
     }
 
+    fn page_trace(&self) -> Option<&Arc<PageTrace>> {
+        self.prepared()?.trace.as_ref()
+    }
+
     fn touch_tracer(&self) -> TouchTracer {
-        unreachable!("predictions of own statements are refused")
+        unreachable!("own statements are predicted from the pages that they refer to")
     }
 
     fn own(&self) -> Option<&Own> {

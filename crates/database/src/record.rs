@@ -1,0 +1,63 @@
+//! Recording which pages a workload's statements refer to, for predictions.
+
+use std::{path::Path, time::Duration};
+
+use octavo_units::{PageSize, Seed};
+use octavo_workload::{Audit, PageTrace, Workload};
+
+use crate::{Progress, Result};
+
+/// A database that tells which pages statements refer to.
+pub trait RecordPages {
+    /// Has this process watch pages. It comes before any database is opened in it.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unrecorded`](crate::DatabaseError::Unrecorded) when one was opened.
+    fn watch(&self) -> Result<()>;
+
+    /// Executes a workload's transactions, one at a time, on a copy in `run` that is of no use
+    /// afterwards, and records the pages that each refers to. `progress` is told how many there
+    /// are and may stop it. What they take of a processor is measured behind that, when pages are
+    /// no longer watched.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Stopped`](crate::DatabaseError::Stopped) when `progress` stopped it;
+    /// otherwise when the copy cannot be used or a transaction fails.
+    fn record(
+        &self,
+        run: &Path,
+        wanted: &PagesWanted<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<RecordedPages>;
+}
+
+/// What to record.
+#[derive(Clone, Copy)]
+pub struct PagesWanted<'a> {
+    /// Whose transactions.
+    pub workload: &'a dyn Workload,
+    /// The page size of the copy.
+    pub page_size: PageSize,
+    /// Random seed of the inputs.
+    pub seed: Seed,
+    /// Clients that take turns.
+    pub clients: u32,
+    /// How many transactions.
+    pub transactions: u64,
+    /// References at most: fewer transactions are recorded then.
+    pub references_max: usize,
+    /// Time after which no further transaction is recorded.
+    pub time_max: Duration,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedPages {
+    /// The pages.
+    pub trace: PageTrace,
+    /// What a transaction takes of a processor beyond its reads, writes and flushes, by the
+    /// workload's kinds: those that none was seen of have no time.
+    pub processor: Vec<Option<Duration>>,
+    /// What statements found, and how often a recording was run.
+    pub audit: Audit,
+}

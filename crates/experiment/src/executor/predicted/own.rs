@@ -1,0 +1,218 @@
+//! The user's own statements: the pages that they refer to are recorded on private copies, one page
+//! size after the other, and what is predicted replays them.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use octavo_database::{DatabaseError, PagesWanted, RecordedPages};
+use octavo_storage::confine::confine;
+use octavo_units::{PageSize, Seed};
+use octavo_workload::{Audit, PageTrace, Workload, user::Own};
+
+use super::super::{
+    SPARE,
+    snapshots::{Snapshots, remove},
+};
+use crate::{
+    directory::{WorkDirectory, free_space},
+    error::CampaignError,
+    monitor::Monitor,
+    plan::{Level, Plan, SnapshotKey, Storage},
+    prediction::{Cpu, PredictedDevice},
+    resolved::ResolvedPlan,
+    store::StoredSnapshot,
+};
+
+/// References that are recorded with one page size, at most: 256 MiB of memory. Chosen.
+const REFERENCES_MAX: usize = 1 << 26;
+
+/// How long transactions of one page size are recorded, at most. Chosen.
+const TIME_MAX: Duration = Duration::from_secs(180);
+
+/// How often progress is shown.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+
+/// What was recorded of the user's statements with one page size.
+pub(super) struct OwnPages {
+    /// It replays them.
+    pub(super) workload: Box<dyn Workload>,
+    /// What they take of a processor.
+    pub(super) cpu: Cpu,
+    /// What they found.
+    pub(super) audit: Audit,
+    /// The copy that they were recorded on, which is gone.
+    pub(super) snapshot: StoredSnapshot,
+}
+
+/// What was recorded, by page size; nothing for other workloads.
+pub(super) type OwnPagesBySize = BTreeMap<PageSize, OwnPages>;
+
+/// How many transactions are to be recorded, and from which inputs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Random seed of the inputs.
+    pub(crate) seed: Seed,
+    /// Clients that take turns.
+    pub(crate) clients: u32,
+    /// How many.
+    pub(crate) transactions: u64,
+}
+
+/// Records the pages of the user's statements on copies in `directory`, of which nothing is left.
+/// Answers how many transactions there are with every page size.
+pub(super) fn record(
+    resolved: &ResolvedPlan<'_>,
+    own: &Own,
+    device: &PredictedDevice,
+    directory: &WorkDirectory,
+    wanted: &Wanted,
+    monitor: &Monitor<'_>,
+) -> Result<(OwnPagesBySize, u64), CampaignError> {
+    // What a killed one left.
+    directory.remove_data()?;
+    check_room(resolved, own)?;
+    confine(&[resolved.own_directory().to_owned()])?;
+    let recorded = record_all(resolved, own, device, wanted, monitor);
+    let removed = directory.remove_data();
+    let recorded = recorded.map_err(|error| match error {
+        CampaignError::Database(DatabaseError::Stopped) => CampaignError::Stopped,
+        CampaignError::Database(error) if error.is_full() => CampaignError::Full {
+            path: resolved.own_directory().to_owned(),
+        },
+        error => error,
+    })?;
+    removed?;
+    let fewest = recorded.values().map(|pages| {
+        let trace = pages.workload.page_trace();
+        trace.map_or(0, |trace| trace.transactions() as u64)
+    });
+    let fewest = fewest.min().unwrap_or(0);
+    Ok((recorded, fewest))
+}
+
+/// Refuses a file system without room for the rows twice, with what the statements add.
+fn check_room(resolved: &ResolvedPlan<'_>, own: &Own) -> Result<(), CampaignError> {
+    let path = resolved.own_directory();
+    let needed = own.copy.size.saturating_mul(2).saturating_add(SPARE);
+    let available = free_space(path)?;
+    match available < needed {
+        true => Err(CampaignError::Space {
+            path: path.to_owned(),
+            needed,
+            available,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn record_all(
+    resolved: &ResolvedPlan<'_>,
+    own: &Own,
+    device: &PredictedDevice,
+    wanted: &Wanted,
+    monitor: &Monitor<'_>,
+) -> Result<OwnPagesBySize, CampaignError> {
+    // Copies are in the directory itself, whatever storage is predicted.
+    let plan = Plan {
+        storages: vec![Storage::Own],
+        ..resolved.plan().clone()
+    };
+    let resolved = &ResolvedPlan::new(&plan, resolved.own_directory())?;
+    let mut keys = plan.snapshots();
+    // What is compared with comes first: others have no more transactions than it has.
+    keys.sort_by_key(|key| plan.reference != Some(Level::PageSize(key.page_size)));
+    let mut snapshots = Snapshots::default();
+    let mut recorded = OwnPagesBySize::new();
+    let mut transactions = wanted.transactions;
+    for key in &keys {
+        monitor.stop_if_interrupted()?;
+        if recorded.contains_key(&key.page_size) {
+            continue;
+        }
+        let Some(snapshot) = snapshots.make(key, resolved, monitor)? else {
+            continue;
+        };
+        let wanted = Wanted {
+            transactions,
+            ..*wanted
+        };
+        let pages = record_one(resolved, key, &wanted, monitor)?;
+        remove(&resolved.snapshot(key))?;
+        transactions = transactions.min(pages.trace.transactions() as u64).max(1);
+        let RecordedPages {
+            trace,
+            processor,
+            audit,
+        } = pages;
+        let is_calibrated = matches!(device, PredictedDevice::Profile(_));
+        let cpu = Cpu::of_own(&processor, &trace, is_calibrated);
+        let workload = replayed(resolved, own, trace, key)?;
+        recorded.insert(
+            key.page_size,
+            OwnPages {
+                workload,
+                cpu,
+                audit,
+                snapshot,
+            },
+        );
+    }
+    Ok(recorded)
+}
+
+/// The workload with pages to replay.
+fn replayed(
+    resolved: &ResolvedPlan<'_>,
+    own: &Own,
+    trace: PageTrace,
+    key: &SnapshotKey,
+) -> Result<Box<dyn Workload>, CampaignError> {
+    let prepared = own.prepared.clone();
+    let mut plan = resolved.plan().clone();
+    plan.own = Some(Arc::new(Own {
+        prepared: prepared.map(|prepared| prepared.with_trace(Arc::new(trace))),
+        ..own.clone()
+    }));
+    Ok(plan.workload(key.data)?)
+}
+
+fn record_one(
+    resolved: &ResolvedPlan<'_>,
+    key: &SnapshotKey,
+    wanted: &Wanted,
+    monitor: &Monitor<'_>,
+) -> Result<RecordedPages, CampaignError> {
+    let database = resolved.database(&key.database);
+    let Some(records) = database.records_pages() else {
+        return Err(CampaignError::Setting(format!(
+            "own statements are predicted on databases whose pages can be recorded, and {} is none",
+            key.database.name
+        )));
+    };
+    let mut shown = Instant::now();
+    let report = &mut |done: u64| {
+        if shown.elapsed() >= SHOWN_EVERY {
+            shown = Instant::now();
+            let percent = done * 100 / wanted.transactions.max(1);
+            let page_size = key.page_size;
+            monitor.progress(&format!(
+                "record your statements on {page_size} pages: {percent}%"
+            ));
+            return monitor.flow();
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let settings = PagesWanted {
+        workload: resolved.workload(key.data),
+        page_size: key.page_size,
+        seed: wanted.seed,
+        clients: wanted.clients,
+        transactions: wanted.transactions,
+        references_max: REFERENCES_MAX,
+        time_max: TIME_MAX,
+    };
+    Ok(records.record(&resolved.snapshot(key), &settings, report)?)
+}

@@ -123,6 +123,7 @@ fn how_to_page_works() {
 fn own_page_works() {
     let scene = Scene::new();
     own_files(&scene);
+    scene.prepares("octavo advise --budget 30s");
     scene.types("docs/own.md");
 }
 
@@ -143,7 +144,8 @@ fn own_files(scene: &Scene) {
     scene.write("mix.sql", &block("docs/own.md", "sql", "\\set item"));
     let file = rusqlite::Connection::open(scene.home().join("my.db")).unwrap();
     file.execute_batch(
-        "CREATE TABLE items(id INTEGER PRIMARY KEY, title TEXT, path TEXT);
+        "PRAGMA journal_mode=WAL;
+         CREATE TABLE items(id INTEGER PRIMARY KEY, title TEXT, path TEXT);
          CREATE TABLE plays(item INTEGER, at TEXT);
          CREATE INDEX plays_item ON plays(item);
          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
@@ -177,6 +179,7 @@ fn predictions_page_works() {
     scene.prepares("octavo advise --budget 30s");
     let costs = "bench/runs/2026-11-26-cpu-catalog/cpu-postgres.toml";
     scene.write("cpu.toml", &written(costs));
+    own_files(&scene);
     scene.types("docs/predictions.md");
 }
 

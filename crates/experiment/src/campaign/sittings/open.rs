@@ -19,7 +19,7 @@ use crate::{
     executor::{Executor, Sitting},
     inputs::Input,
     lockstep::{BATCH_PASSES, Slice, SliceKey},
-    record::{RunKey, RunRecord, UNFINISHED},
+    record::{RunKey, RunRecord, Source, UNFINISHED},
     run::RunError,
 };
 
@@ -136,8 +136,12 @@ impl Campaign<'_> {
     }
 
     /// How many transactions there are, if they were recorded. `None` where they begin again: they
-    /// are fewer than the warm-up and the fewest passes take.
+    /// are fewer than the warm-up and the fewest passes take, or they are modeled, and another
+    /// sitting would give the same again.
     fn recorded(&self, turn: &[(usize, Vec<usize>)]) -> Option<u64> {
+        if self.source == Source::Predicted {
+            return None;
+        }
         let all = self.plan().own.as_ref()?.transactions()?;
         let clients = turn.iter().flat_map(|(_, cells)| cells);
         let clients = clients.map(|&cell| self.cells[cell].clients).max();

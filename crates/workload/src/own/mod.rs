@@ -1,7 +1,7 @@
 //! The user's own statements, on a copy of the user's own rows.
 //!
 //! Unlike the other workloads it has no rows of its own making and no tables that it knows: a
-//! database copies them ([`CopyOf`]), and says what SQL a script's statements are there
+//! database copies them ([`crate::user::CopyOf`]), and says what SQL a script's statements are there
 //! ([`Prepared`]). Nothing of the statements goes into a store or a report: these have names,
 //! weights and fingerprints.
 

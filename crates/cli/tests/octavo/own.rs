@@ -871,7 +871,7 @@ fn a_single_run_uses_the_users_own_rows_and_statements() {
     let (code, _, refused) = octavo(&[&["bench", "work"], &own[..]].concat());
     assert_eq!(code, Some(2));
     assert!(refused.contains("work holds a copy of my.db"), "{refused}");
-    // A database that is broken is told, page by page.
+    // A broken page is found.
     let base = home.path("work/data/base/database.sqlite");
     let mut bytes = fs::read(&base).unwrap();
     let middle = bytes.len() / 2;

@@ -586,7 +586,7 @@ fn a_sample_is_told_as_one_and_is_the_same_when_it_is_resumed() {
     );
     assert!(said.contains("1 MiB of memory here stands for"), "{said}");
 
-    // Another sample is another experiment, and this one goes on with the same rows.
+    // A directory keeps its sample. The same one goes on, another is refused.
     for share in ["20%", "100%"] {
         let output = sampled(share, &[]);
         assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));

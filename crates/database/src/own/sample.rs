@@ -290,8 +290,7 @@ impl Sampling {
     }
 }
 
-/// Asks for the rows that a reference requires, and hands over their keys until it is told that
-/// there is no room.
+/// Asks for the rows that a reference requires. It hands over their keys until there is no room.
 pub(crate) type Ask<'a> =
     dyn FnMut(usize, Of<'_>, &mut dyn FnMut(&str) -> Result<(), Full>) -> Result<()> + 'a;
 

@@ -132,7 +132,7 @@ struct FoundPair {
     equals: String,
 }
 
-/// What is known of a database, and of the copy that is to be made of it.
+/// Looks at a database, and at what a copy of it would have.
 pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
     original.examine(source)?.copied(copying, |share| {
         let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;

@@ -147,9 +147,7 @@ pub(crate) fn plan_of_own(
     flags: &CellFlags,
     storage: Storage,
 ) -> anyhow::Result<Plan> {
-    if let Some((flag, _)) = flags.workload.rows().first() {
-        bail!("--{flag} is of Octavo's own rows: leave it out with --copy-of");
-    }
+    flags.workload.refuse_rows()?;
     let spec = flags.system.spec(database)?;
     let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
     choose_cells(&mut plan, flags, storage)?;

@@ -96,6 +96,7 @@ fn own_run(
     flags: &BenchFlags,
     settings: &OwnSettings,
 ) -> Result<(RequestedDatabase, WorkloadSpec), Failure> {
+    flags.data.workload.refuse_rows().map_err(Failure::Input)?;
     let name = flags.own.database(flags.data.database.as_deref());
     let name = name.map_err(Failure::Input)?;
     let spec = flags.system.spec(name).map_err(Failure::Input)?;

@@ -58,6 +58,7 @@ fn own_rows(
     source: &OsStr,
     flags: &LoadFlags,
 ) -> Result<(RequestedDatabase, WorkloadSpec), Failure> {
+    flags.data.workload.refuse_rows().map_err(Failure::Input)?;
     let name = database_of(source, flags.data.database.as_deref()).map_err(Failure::Input)?;
     let spec = flags.system.spec(name).map_err(Failure::Input)?;
     let rows = own::rows(&spec, &flags.system.options(&[]), source).map_err(Failure::input)?;

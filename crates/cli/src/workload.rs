@@ -136,6 +136,16 @@ impl WorkloadFlags {
         &self.given
     }
 
+    /// Refuses flags of Octavo's own rows where the user's are copied.
+    pub(crate) fn refuse_rows(&self) -> anyhow::Result<()> {
+        match self.given.first() {
+            Some((flag, _)) => {
+                bail!("--{flag} is of Octavo's own rows: leave it out with --copy-of")
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The workload that the flags name, or `other`. Refuses flags of other
     /// rows.
     fn name_or(&self, other: WorkloadName) -> anyhow::Result<WorkloadName> {

@@ -352,7 +352,8 @@ impl Manifest {
         let same = self.database == settings.database.name()
             && self.page_size == settings.page_size
             && self.data == settings.workload.data_spec()
-            && self.seed == settings.seed;
+            // The user's rows are no seed's.
+            && (self.copy_of.is_some() || self.seed == settings.seed);
         if same {
             return Ok(());
         }

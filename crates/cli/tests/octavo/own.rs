@@ -855,6 +855,17 @@ fn a_single_run_uses_the_users_own_rows_and_statements() {
     assert_eq!(json["subject"]["page_size"], 2048);
     assert_eq!(json["kinds"][0]["committed"], 50);
     assert_eq!(json["own"]["copy"]["name"], "my.db");
+    // Inputs of another seed are of the same rows; flags of other rows are refused.
+    let (code, _, error) = octavo(&[&["bench", "work", "--seed=2"], &own[..]].concat());
+    assert_eq!(code, Some(0), "{error}");
+    for command in ["bench", "load"] {
+        let (code, _, refused) = octavo(&[command, "work", "--copy-of=app/my.db", "--scale=3"]);
+        assert_eq!(code, Some(2));
+        assert!(
+            refused.contains("--scale is of Octavo's own rows"),
+            "{refused}"
+        );
+    }
     // What the run left has a row for each of its transactions, those of the warm-up too.
     let left = Connection::open(home.path("work/data/run/database.sqlite")).unwrap();
     let notes: i64 = left

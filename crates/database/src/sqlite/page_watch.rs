@@ -79,9 +79,12 @@ pub(super) struct Seen {
 /// # Errors
 /// When SQLite was initialised before.
 pub(super) fn install() -> Result<(), &'static str> {
-    if OWN.get().is_some() {
-        return Ok(());
-    }
+    // Who comes second waits, and does not open a database in between.
+    static INSTALLED: OnceLock<Result<(), &'static str>> = OnceLock::new();
+    *INSTALLED.get_or_init(install_once)
+}
+
+fn install_once() -> Result<(), &'static str> {
     // SAFETY: all fields may be zero; SQLite fills them in.
     let mut own: ffi::sqlite3_pcache_methods2 = unsafe { std::mem::zeroed() };
     // SAFETY: this option takes a place for the methods.

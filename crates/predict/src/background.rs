@@ -10,6 +10,11 @@ use crate::miniature::Miniature;
 /// device, so that what a transaction waits for is not behind all of them.
 const IN_FLIGHT: u32 = 16;
 
+/// The longest request that neighbours are joined to, in bytes: what the kernel gives a device
+/// at once is as long or longer (`max_sectors_kb` is 1,280 by default since Linux 4.3, and what
+/// Octavo's emulated devices take is 1 MiB).
+const JOINED_MAX: u32 = 1 << 20;
+
 /// Requests that wait in the host at most. From then on those who make more wait, as they
 /// do where the kernel has too many dirty pages or a server no free ones.
 const WAITING_MAX: u64 = 1024;
@@ -38,6 +43,21 @@ impl Background {
     /// Takes one more.
     pub(crate) fn push(&mut self, request: Request) {
         self.waiting.push_back(request);
+    }
+
+    /// Takes a write of pages that the page cache gathers: it is one with the last one if it
+    /// begins where that ends.
+    pub(crate) fn gather(&mut self, request: Request) {
+        match self.waiting.back_mut() {
+            Some(last)
+                if last.length > 0
+                    && last.end() == request.offset
+                    && last.length + request.length <= JOINED_MAX =>
+            {
+                last.length += request.length;
+            }
+            _ => self.waiting.push_back(request),
+        }
     }
 
     /// The next one that the device is to be given, if it may have one more. A flush is
@@ -94,6 +114,24 @@ mod tests {
         assert!(!background.is_idle());
         background.complete();
         assert!(background.is_idle());
+    }
+
+    #[test]
+    fn neighbours_are_one_request_up_to_a_mebibyte() {
+        let mut background = Background::new(Miniature::WHOLE);
+        let page = |number: u64| Request::write(number * 4096, 4096);
+        for number in (10..300).chain([302]) {
+            background.gather(page(number));
+        }
+        background.push(Request::FLUSH);
+        background.gather(page(303));
+        let given = std::iter::from_fn(|| {
+            let next = background.next()?;
+            background.complete();
+            Some((next.offset / 4096, next.length / 4096))
+        });
+        let given: Vec<(u64, u32)> = given.collect();
+        assert_eq!(given, [(10, 256), (266, 34), (302, 1), (0, 0), (303, 1)]);
     }
 
     #[test]

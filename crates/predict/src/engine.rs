@@ -115,6 +115,12 @@ pub(crate) trait Engine: Send {
         false
     }
 
+    /// Whether what a checkpoint writes is gathered by the page cache until the checkpoint's
+    /// flush, and neighbours are joined; otherwise each page is written for itself.
+    fn gathers_checkpoints(&self) -> bool {
+        false
+    }
+
     /// Pages of the buffer, however many the data has.
     fn frames(&self) -> u64;
 

@@ -146,6 +146,8 @@ pub struct System {
     background: Background,
     /// Who waits for what is written in the background, and since when.
     behind: Vec<(usize, Moment)>,
+    /// Who waits for the flush of a checkpoint that the page cache gathered.
+    checkpointing: Option<usize>,
     commits: Commits,
     processors: Processors,
     latch: Latch,
@@ -197,6 +199,8 @@ struct ModeledClient {
     ios: Vec<Io>,
     /// How many of them are done.
     next: usize,
+    /// How often it waits for them.
+    waits: u64,
     /// What it works on a processor in all, before each wait, and now.
     work: Work,
     burst: Work,
@@ -269,6 +273,7 @@ impl System {
             occupied: Occupied::default(),
             background: Background::new(miniature),
             behind: Vec::new(),
+            checkpointing: None,
             commits: Commits::default(),
             processors: Processors::new(setup.processors),
             latch: Latch::default(),
@@ -599,7 +604,8 @@ impl System {
             .work(&seat.ios, shared_bytes, referred.logged, weight);
         seat.done.cpu_ns += seat.work.all_ns();
         seat.done.latched_ns += seat.work.latched_ns;
-        seat.burst = seat.work.part(waits(&seat.ios) + 1);
+        seat.waits = waits(&seat.ios, self.engine.gathers_checkpoints());
+        seat.burst = seat.work.part(seat.waits + 1);
         self.work(client);
     }
 
@@ -608,7 +614,7 @@ impl System {
         let seat = &mut self.seats[client];
         seat.working = match seat.next == seat.ios.len() {
             // What the division left goes here.
-            true => seat.work.without(seat.burst, waits(&seat.ios)),
+            true => seat.work.without(seat.burst, seat.waits),
             false => seat.burst,
         };
         seat.waits_since = self.now;
@@ -688,6 +694,19 @@ impl System {
                     self.log()?;
                     return Ok(None);
                 }
+                Purpose::Checkpoint if self.engine.gathers_checkpoints() => {
+                    if io.request.length > 0 {
+                        seat.note(0, io);
+                        seat.next += 1;
+                        self.background.gather(io.request);
+                    } else {
+                        (seat.since, seat.waits_since) = (self.now, self.now);
+                        self.checkpointing = Some(client);
+                        self.background.push(io.request);
+                        self.feed()?;
+                        return Ok(None);
+                    }
+                }
                 Purpose::Read | Purpose::Checkpoint => {
                     (seat.since, seat.waits_since) = (self.now, self.now);
                     let want = match io.purpose {
@@ -730,6 +749,12 @@ impl System {
                 self.occupied.end(self.now, Purpose::Background);
                 self.background.complete();
                 self.feed()?;
+                if self.background.is_idle()
+                    && let Some(client) = self.checkpointing.take()
+                {
+                    let at = self.end_of(self.seats[client].since, Purpose::Checkpoint);
+                    self.schedule(at, Event::Waited(client));
+                }
                 if !self.background.is_behind() {
                     for (client, since) in std::mem::take(&mut self.behind) {
                         let waited_ns = self.now.since(since);
@@ -825,13 +850,15 @@ fn inserted(touches: &[Touch]) -> u64 {
     inserts.map(|touch| u64::from(touch.rows)).sum()
 }
 
-/// How often a transaction waits for storage: for what it logs in a row once.
-fn waits(ios: &[Io]) -> u64 {
+/// How often a transaction waits for storage: for what it logs in a row once, and for what a
+/// checkpoint writes at its flush alone where that is gathered.
+fn waits(ios: &[Io], is_gathered: bool) -> u64 {
     let mut waits = 0;
     let mut was_log = false;
     for io in ios {
         let begins = match io.purpose {
             Purpose::Background => false,
+            Purpose::Checkpoint => !is_gathered || io.request.length == 0,
             _ => !(io.is_log() && was_log),
         };
         waits += u64::from(begins);
@@ -847,6 +874,7 @@ impl ModeledClient {
             traced: None,
             ios: Vec::new(),
             next: 0,
+            waits: 0,
             work: Work::default(),
             burst: Work::default(),
             working: Work::default(),

@@ -2,6 +2,7 @@
 
 mod configured;
 mod connection;
+mod data_file;
 mod ddl;
 mod direct_file;
 mod failure;

@@ -179,6 +179,12 @@ impl Running for RunningSqlite {
                 "one connection shared by all clients, first come, first served".to_owned(),
             ),
         ];
+        if self.vfs.is_direct() {
+            conditions.push((
+                "page_writes",
+                "through the page cache, which forgets them when they are flushed".into(),
+            ));
+        }
         if wal {
             conditions.push((
                 "wal_autocheckpoint",
@@ -203,6 +209,11 @@ impl Running for RunningSqlite {
         } else {
             StoragePath::PageCache
         }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let written = self.vfs.write_back();
+        written.map_err(files::named("write back", &self.database))
     }
 
     fn stop(self: Box<Self>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A layer between SQLite and its own file access, which sends the database
+//! A layer between SQLite and its own file access, which reads the database
 //! file and its write-ahead log past the page cache and counts every call.
 //!
 //! SQLite reaches files through a *VFS*
@@ -40,6 +40,7 @@ use std::{
 use rusqlite::ffi;
 
 use super::{
+    data_file::DataFile,
     direct_file::DirectFile,
     log_file::LogFile,
     page_watch::note_log_write,
@@ -74,7 +75,7 @@ struct Registration {
 struct Storage {
     database: PathBuf,
     tally: Arc<Tally>,
-    data: DirectFile,
+    data: DataFile,
     /// The bytes of the first page in [`CHANGE_BYTES`], as last read or
     /// written.
     change: Mutex<Option<Change>>,
@@ -114,7 +115,7 @@ impl DirectVfs {
         // SQLite hands its VFS full paths without symbolic links.
         let database = database.canonicalize()?;
         let storage = Arc::new(Storage {
-            data: DirectFile::open(&database, FileKind::Data, Arc::clone(&tally))?,
+            data: DataFile::open(&database, Arc::clone(&tally))?,
             database,
             tally,
             change: Mutex::new(None),
@@ -176,9 +177,14 @@ impl DirectVfs {
         &self.name
     }
 
-    /// Whether the database file is reached past the page cache.
+    /// Whether reads of the database file pass by the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.storage.data.is_direct()
+    }
+
+    /// Waits until the kernel has written what it still has of the database file.
+    pub(crate) fn write_back(&self) -> io::Result<()> {
+        self.storage.data.write_back()
     }
 }
 

@@ -237,6 +237,10 @@ impl Engine for Sqlite {
         self.pager.arriving()
     }
 
+    fn gathers_checkpoints(&self) -> bool {
+        self.pager.gathers_checkpoints()
+    }
+
     fn frames(&self) -> u64 {
         self.pager.frames()
     }

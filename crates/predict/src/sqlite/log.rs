@@ -1,7 +1,8 @@
 //! SQLite's write-ahead log (<https://www.sqlite.org/walformat.html>), as Octavo's file
-//! layer writes it: past the page cache, in whole blocks.
+//! layer writes it: past the page cache, in whole blocks. Pages that a checkpoint copies to
+//! the database wait in the page cache for its flush, unless they are smaller than a block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use octavo_buffer::Page;
 use octavo_device::Request;
@@ -12,7 +13,7 @@ use crate::io::{Io, Purpose};
 /// Bytes before the first frame, and before the page of each.
 const HEADER: u64 = 32;
 const FRAME_HEADER: u64 = 24;
-/// What the log is written in multiples of.
+/// What the log is written in multiples of, and the block of the file system.
 const BLOCK: u64 = 4096;
 /// The longest write.
 const WRITE_MAX: u64 = 1 << 20;
@@ -31,6 +32,8 @@ pub(super) struct Log {
     copied: u64,
     /// The last frame of each page in the log that the database has not.
     pages: BTreeMap<Page, u64>,
+    /// Those that a checkpoint copied and none has flushed yet.
+    gathered: BTreeSet<Page>,
     /// Transactions that only read, of clients by their numbers: the frames that there were
     /// when each began, or nothing of one that needs none of them (read lock 0).
     readers: BTreeMap<usize, Option<u64>>,
@@ -47,12 +50,18 @@ impl Log {
             frames: 0,
             copied: 0,
             pages: BTreeMap::new(),
+            gathered: BTreeSet::new(),
             readers: BTreeMap::new(),
         }
     }
 
     fn end(&self) -> u64 {
         HEADER + self.frames * (FRAME_HEADER + self.page)
+    }
+
+    /// Whether what a checkpoint copies waits for its flush.
+    pub(super) fn gathers(&self) -> bool {
+        self.page >= BLOCK
     }
 
     /// Where the database begins, in bytes.
@@ -119,8 +128,9 @@ impl Log {
     }
 
     /// Copies what no reader wants as it was before (`walCheckpoint`, as far as a passive
-    /// one comes); makes it durable when that is all. A reader of the database alone wants
-    /// all of it as it was.
+    /// one comes); makes it durable when that is all, which is when the device is asked for
+    /// what is [gathered](Self::gathers). A reader of the database alone wants all of it as
+    /// it was.
     fn checkpoint(&mut self, ios: &mut Vec<Io>) {
         let oldest = self
             .readers
@@ -133,14 +143,20 @@ impl Log {
         }
         let mut io = |purpose, request| ios.push(Io { purpose, request });
         io(Purpose::LogSync, Request::FLUSH);
-        for (page, frame) in &self.pages {
-            if *frame < safe {
-                let write = Request::write(self.place(*page), self.page as u32);
+        self.pages.retain(|page, frame| {
+            let is_safe = *frame < safe;
+            if is_safe {
+                self.gathered.insert(*page);
+            }
+            !is_safe
+        });
+        self.copied = safe;
+        if safe == self.frames || !self.gathers() {
+            for page in std::mem::take(&mut self.gathered) {
+                let write = Request::write(self.place(page), self.page as u32);
                 io(Purpose::Checkpoint, write);
             }
         }
-        self.pages.retain(|_, frame| *frame >= safe);
-        self.copied = safe;
         if safe == self.frames {
             io(Purpose::Checkpoint, Request::FLUSH);
         }
@@ -175,17 +191,13 @@ mod tests {
         let mut log = Log::new(PageSize::kib(4));
         assert_eq!(commits(&mut log, 0..600), []);
         log.begin_read(3);
-        let copied = commits(&mut log, 600..1100);
-        assert_eq!(
-            (copied.len(), copied[599].request.offset),
-            (600, log.place(Page::new(599)))
-        );
+        assert_eq!(commits(&mut log, 600..1100), [], "nothing is flushed");
         let has = |page| log.pages.contains_key(&Page::new(page));
         assert!(!has(599) && has(600));
         assert_eq!((log.frames, log.copied), (1100, 600));
         log.end_read(3);
-        // All that is left, and a flush.
-        assert_eq!(commits(&mut log, 1100..1101).len(), 501 + 1);
+        // What was copied before, all that is left, and a flush.
+        assert_eq!(commits(&mut log, 1100..1101).len(), 600 + 501 + 1);
         assert_eq!((log.frames, log.copied), (1101, 1101));
         // One that reads the database alone lets the log begin anew, and nothing be copied.
         log.begin_read(4);
@@ -193,5 +205,16 @@ mod tests {
         assert_eq!((log.frames, log.copied), (1200, 0));
         log.end_read(4);
         assert_eq!(commits(&mut log, 1200..1201).len(), 1201 + 1);
+    }
+
+    /// Each page is written for itself when it is copied.
+    #[test]
+    fn pages_smaller_than_a_block_do_not_wait() {
+        let mut log = Log::new(PageSize::kib(2));
+        assert_eq!(commits(&mut log, 0..600), []);
+        log.begin_read(3);
+        let copied = commits(&mut log, 600..1100);
+        let last = log.place(Page::new(599));
+        assert_eq!((copied.len(), copied[599].request.offset), (600, last));
     }
 }

@@ -213,6 +213,11 @@ impl Pager {
         &mut self.arriving
     }
 
+    /// Whether what a checkpoint copies waits for its flush.
+    pub(super) fn gathers_checkpoints(&self) -> bool {
+        self.log.gathers()
+    }
+
     /// Pages that the caches have room for.
     pub(super) fn frames(&self) -> u64 {
         self.frames

@@ -89,6 +89,10 @@ impl Engine for Traced {
         self.pager.arriving()
     }
 
+    fn gathers_checkpoints(&self) -> bool {
+        self.pager.gathers_checkpoints()
+    }
+
     fn frames(&self) -> u64 {
         self.pager.frames()
     }

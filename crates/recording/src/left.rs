@@ -13,6 +13,8 @@ pub enum Left {
     Cut,
     /// It was sent to another database.
     OtherDatabase,
+    /// It was sent by a tool that dumps or maintains the database.
+    Tool,
     /// Its values are not in the recording.
     NoValues,
     /// It is cut off: a quote or comment has no end.
@@ -41,6 +43,7 @@ impl fmt::Display for Left {
             Self::Failed => "that failed when they were recorded",
             Self::Cut => "of transactions that the recording has in part",
             Self::OtherDatabase => "of other databases",
+            Self::Tool => "of tools that dump or maintain the database",
             Self::NoValues => "whose values were not recorded",
             Self::NoEnd => "that are cut off",
             Self::Undone => "that a savepoint undid",

@@ -284,11 +284,17 @@ impl Reading<'_> {
             return;
         }
         match std::str::from_utf8(text) {
+            Ok(text) if text.starts_with(DUMPED) => gathering.left(session, &Left::Tool, took),
             Ok(text) => gathering.statement(session, line, text, None, took),
             Err(_) => gathering.left(session, &Left::NoText, took),
         }
     }
 }
+
+/// How mysqldump and mariadb-dump begin what reads a table
+/// (<https://dev.mysql.com/doc/refman/8.4/en/query-cache.html> names the modifier; as both sent it
+/// to MariaDB 10.11).
+const DUMPED: &str = "SELECT /*!40001 SQL_NO_CACHE */ ";
 
 /// An entry of the slow query log.
 #[derive(Default)]
@@ -521,6 +527,7 @@ mod tests {
              \t\t     3 Refresh\t\n\
              \t\t     3 Query\tuse shop\n\
              \t\t     3 Query\tSELECT a FROM t\n\
+             \t\t     3 Query\tSELECT /*!40001 SQL_NO_CACHE */ * FROM `t`\n\
              {HEADER}\t\t     3 Query\tSELECT b FROM t\n\
              \t\t     3 Query\tDELETE FROM t WHERE a = 1"
         );
@@ -540,6 +547,7 @@ mod tests {
             [
                 ("USE".into(), 2),
                 ("of other databases".into(), 1),
+                ("of tools that dump or maintain the database".into(), 1),
                 ("that are cut off".into(), 1),
             ]
         );

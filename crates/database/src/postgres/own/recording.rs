@@ -65,6 +65,19 @@ const REMEDY: &str = "log with log_destination = 'csvlog' or 'jsonlog', log_stat
                       log_min_duration_statement = 0, log_connections = on, \
                       log_parameter_max_length = -1 and lc_messages = 'C'";
 
+/// Programs of PostgreSQL's own that read or maintain all of a database, by the names that they
+/// give of themselves (<https://www.postgresql.org/docs/17/reference-client.html>).
+const TOOLS: [&str; 8] = [
+    "clusterdb",
+    "pg_amcheck",
+    "pg_basebackup",
+    "pg_dump",
+    "pg_dumpall",
+    "pg_restore",
+    "reindexdb",
+    "vacuumdb",
+];
+
 /// Reads logs in their order.
 pub(super) fn read(copy: &CopyOf, paths: &[PathBuf]) -> Result<Recording> {
     let mut reading = Reading {
@@ -107,6 +120,9 @@ struct Line<'l> {
     /// The statement that failed.
     #[serde(borrow, default)]
     statement: std::borrow::Cow<'l, str>,
+    /// What the client calls itself.
+    #[serde(borrow, default)]
+    application_name: std::borrow::Cow<'l, str>,
 }
 
 impl Reading<'_> {
@@ -200,6 +216,7 @@ impl Reading<'_> {
                 message: column(13),
                 detail: column(14),
                 statement: column(19),
+                application_name: column(22),
             };
             self.line(&found, line, gathering);
         }
@@ -210,7 +227,7 @@ impl Reading<'_> {
         match line.error_severity.as_ref() {
             "LOG" => {}
             "ERROR" | "FATAL" | "PANIC" => {
-                if !line.statement.is_empty() && self.is_ours(line) {
+                if !line.statement.is_empty() && self.foreign(line).is_none() {
                     // The one before had the same text, where it failed before it ran.
                     let has_run = !matches!(line.ps.as_ref(), "BIND" | "PARSE");
                     let last = self.last.remove(session).filter(|_| has_run);
@@ -241,8 +258,8 @@ impl Reading<'_> {
                 Some(_) => self.last.remove(session),
                 None => self.last.insert(session.to_owned(), hash(text)),
             };
-            if !self.is_ours(line) {
-                gathering.left(session, &Left::OtherDatabase, took);
+            if let Some(left) = self.foreign(line) {
+                gathering.left(session, &left, took);
                 return;
             }
             // What is no text was replaced.
@@ -269,8 +286,13 @@ impl Reading<'_> {
         }
     }
 
-    fn is_ours(&self, line: &Line<'_>) -> bool {
-        line.dbname == self.database
+    /// Why a statement is none of a program's that works with the database.
+    fn foreign(&self, line: &Line<'_>) -> Option<Left> {
+        if line.dbname != self.database {
+            return Some(Left::OtherDatabase);
+        }
+        let is_tool = TOOLS.contains(&line.application_name.as_ref());
+        is_tool.then_some(Left::Tool)
     }
 }
 
@@ -359,6 +381,34 @@ mod tests {
         ] {
             assert_eq!(parameters(detail), wanted, "{detail}");
         }
+    }
+
+    #[test]
+    fn statements_of_dumps_are_left_out() {
+        // A line of version 15 with three columns empty, and who sent it.
+        let line = |session: &str, sender: &str| {
+            format!(
+                "2026-11-27 08:00:00.000 UTC,\"a\",\"shop\",7,\"[local]\",{session},1,\"SELECT\",\
+                 2026-11-27 08:00:00 UTC,3/2,0,LOG,00000,\"statement: SELECT 1\",,,,,,,,,\
+                 \"{sender}\",\"client backend\",,0\n"
+            )
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let log = [line("5.1", "pg_dump"), line("5.2", "shop"), line("5.3", "")];
+        std::fs::write(file.path(), log.concat()).unwrap();
+        let copy = CopyOf {
+            name: "shop".into(),
+            size: octavo_units::ByteCount::kib(8),
+            page_size: octavo_units::PageSize::kib(8),
+            sample: None,
+            rate: None,
+            state: 0,
+            sorts_by_bytes: false,
+            source: "postgres://a@localhost/shop".into(),
+        };
+        let recording = read(&copy, &[file.path().to_owned()]).unwrap();
+        assert_eq!(recording.left, [(Left::Tool, 1)].into());
+        assert_eq!(recording.kept(), 2);
     }
 
     #[test]

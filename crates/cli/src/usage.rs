@@ -71,7 +71,10 @@ pub(crate) fn complaint(error: &Error, arguments: &[OsString]) -> String {
         ErrorKind::ArgumentConflict => {
             let other = one(ContextKind::PriorArg);
             let other = self::option(&other);
-            format!("{option} and {other} exclude each other; leave one out")
+            match other == option {
+                true => format!("{option} can be given once; leave one out"),
+                false => format!("{option} and {other} exclude each other; leave one out"),
+            }
         }
         ErrorKind::InvalidUtf8 => {
             let broken = arguments

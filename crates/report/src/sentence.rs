@@ -416,7 +416,7 @@ mod tests {
         }
         assert_eq!(
             said(&findings),
-            ["KEEP 4 KiB PAGES (the default): nothing is faster."]
+            ["KEEP 4 KiB PAGES (the default): nothing else that was measured is faster."]
         );
     }
 

@@ -18,8 +18,8 @@ use octavo_workload::user::{Copying, Share};
 pub(crate) struct OwnFlags {
     /// Your own file, or database on a server, to copy
     ///
-    /// A file of SQLite, or postgres://USER@HOST/DATABASE. It is only read, and nothing of it changes.
-    /// Your present page size is what others are compared with
+    /// A file of SQLite, postgres://USER@HOST/DATABASE, or mariadb:// or mysql:// alike. It is only
+    /// read, and nothing of it changes. Your present page size is what others are compared with
     #[arg(long, value_name = "SOURCE", conflicts_with = "workload")]
     copy_of: Option<OsString>,
 

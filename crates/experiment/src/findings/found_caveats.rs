@@ -154,8 +154,12 @@ pub(super) fn found_caveats(
     if runs.iter().any(is_shared) {
         caveats.push(Caveat::SharedBlocks);
     }
+    // The user's own data, all of it, has the size that it has.
+    let own = findings.plan.own.as_ref();
+    let is_whole = own.is_some_and(|own| own.copy.sample.is_none());
+    let least = if is_whole { 1 } else { 8 };
     if let (Some(data), Some(&memory)) = (data_min(findings), findings.plan.memories.iter().max())
-        && data < memory.saturating_mul(8)
+        && data < memory.saturating_mul(least)
     {
         caveats.push(Caveat::SmallData { data, memory });
     }

@@ -148,7 +148,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                     of_bound(group)
                 )
             } else {
-                "nothing is faster.".into()
+                not_faster(findings, group)
             };
             let missing = missing(findings, group);
             (keep, why + &of_missing(findings, &missing))
@@ -158,6 +158,22 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
         Verdict::Inconclusive { open, leader, .. } => (
             format!("{} for now", keep.split(" (").next().unwrap_or(&keep)),
             undecided(group, open, leader.as_ref(), findings),
+        ),
+    }
+}
+
+/// That nothing is faster of what was compared.
+fn not_faster(findings: &Findings, group: &GroupFindings) -> String {
+    let compared = |cell: &&CellFindings| !cell.reference && cell.ratio.is_some();
+    let mut compared = group.cells.iter().filter(compared);
+    match (compared.next(), compared.next()) {
+        (Some(only), None) => {
+            let only = naming::own_level(findings, only).with_noun();
+            format!("{only} would not be faster.")
+        }
+        _ => format!(
+            "nothing else that was {} is faster.",
+            findings.source.name()
         ),
     }
 }
@@ -1030,7 +1046,8 @@ mod tests {
         );
         assert_eq!(
             said(stores::missing()),
-            "KEEP 4 KiB PAGES (the default): nothing is faster. Not measured: 64 KiB."
+            "KEEP 4 KiB PAGES (the default): nothing else that was measured is faster. Not \
+             measured: 64 KiB."
         );
     }
 

@@ -14,8 +14,12 @@ use crate::{document::Block, number::list};
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared, and figures of them are there.
 pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
-    let is_cold = matches!(group.verdict, Verdict::Cold { .. });
-    let is_compared = !is_cold && group.cells.iter().any(|cell| cell.ratio.is_some());
+    // Who does not know yet what to do need not type anything.
+    let is_open = matches!(
+        group.verdict,
+        Verdict::Cold { .. } | Verdict::Inconclusive { .. }
+    );
+    let is_compared = !is_open && group.cells.iter().any(|cell| cell.ratio.is_some());
     let cell = group.cells.first().map(|cell| &cell.cell);
     let Some(cell) = cell.filter(|_| is_compared && findings.plan.compare == Factor::PageSize)
     else {

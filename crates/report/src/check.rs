@@ -11,13 +11,20 @@ use crate::{
 pub fn check(result: &CheckResult) -> Document {
     let mut answer = Section::new("answer", "Answer");
     let (what, why) = if result.is_sound() {
-        (
-            "Sound.",
-            match result.loaded.copy_of {
-                Some(_) => "All conditions hold.",
-                None => "All conditions hold, and the loaded rows are those of the seed.",
-            },
-        )
+        match (&result.loaded.copy_of, result.base.conditions.as_slice()) {
+            (None, _) => (
+                "Sound.",
+                "All conditions hold, and the loaded rows are those of the seed.",
+            ),
+            (Some(_), []) => (
+                "It opens.",
+                "Nothing else was checked: rows of a copy are not compared with yours.",
+            ),
+            (Some(_), _) => (
+                "Sound.",
+                "All conditions hold. Rows of a copy are not compared with yours.",
+            ),
+        }
     } else if result.unchecked().is_some() {
         (
             "NOT CHECKED.",

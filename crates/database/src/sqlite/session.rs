@@ -137,8 +137,10 @@ impl Session {
     /// last connection does so too, but keeps errors to itself.
     pub(crate) fn checkpoint(&mut self) -> Result<()> {
         self.rollback()?;
+        // Of the database alone: a connection that has never read it opens the log here, by a
+        // transaction of all its databases, and then finds the temporary one in use.
         self.connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .query_row("PRAGMA main.wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .map_err(|failure| sort(failure, || "copy the log into the database".into()))
     }
 

@@ -65,6 +65,7 @@ fn record(script: &str) -> RecordedPages {
         recording: None,
         limits: Vec::new(),
         is_guess: false,
+        guess_without: Vec::new(),
         prepared: Some(tried.prepared),
     };
     let data = own::data(&own);

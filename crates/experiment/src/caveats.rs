@@ -56,6 +56,9 @@ pub enum Caveat {
     Guessed {
         /// What was copied.
         of: String,
+        /// What the guess leaves out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        without: Vec<String>,
     },
     /// The copy has a part of the rows.
     Sampled {

@@ -155,11 +155,13 @@ fn look(
     let found = copies.examine(&settings.source, &settings.copying)?;
     let UserStatements {
         scripts,
+        without,
         recording,
         tried,
     } = statements(copies, &found.copy, settings)?;
     let users = Own {
         is_guess: settings.scripts.is_empty() && recording.is_none(),
+        guess_without: without,
         scripts,
         recording,
         copy: CopyOf {
@@ -300,6 +302,7 @@ fn without_statements(copy: CopyOf, check: Option<&'static str>) -> Own {
         recording: None,
         limits: Vec::new(),
         is_guess: false,
+        guess_without: Vec::new(),
         prepared: Some(Prepared::nothing(check)),
     }
 }
@@ -329,6 +332,8 @@ pub fn check_several_clients(users: &Own) -> Result<(), OwnPlanError> {
 /// What runs.
 struct UserStatements {
     scripts: Vec<OwnScript>,
+    /// What a guess leaves out.
+    without: Vec<String>,
     recording: Option<OwnRecording>,
     tried: Tried,
 }
@@ -343,9 +348,12 @@ fn statements(
     if !settings.recordings.is_empty() {
         return recorded(copies, copy, settings);
     }
-    let scripts = match settings.scripts.as_slice() {
-        [] => vec![guess(copies, settings)?],
-        _ => read(settings)?,
+    let (scripts, without) = match settings.scripts.as_slice() {
+        [] => {
+            let (script, without) = guess(copies, settings)?;
+            (vec![script], without)
+        }
+        _ => (read(settings)?, Vec::new()),
     };
     let tried = copies.prepare(source, Statements::Scripts(&scripts))?;
     // What was guessed has no file and is alone.
@@ -358,6 +366,7 @@ fn statements(
     });
     Ok(UserStatements {
         scripts: scripts.collect(),
+        without,
         recording: None,
         tried,
     })
@@ -380,6 +389,7 @@ fn recorded(
     let scripts = kinds(&tried.prepared, fingerprint);
     Ok(UserStatements {
         scripts,
+        without: Vec::new(),
         recording,
         tried,
     })
@@ -511,18 +521,22 @@ pub fn guessed(spec: &DatabaseSpec, source: &OsStr) -> Result<String, OwnPlanErr
         return Err(OwnPlanError::Unsupported(spec.kind().name));
     };
     let guess = copies.propose(source)?;
-    guess.ok_or(OwnPlanError::NoGuess)
+    Ok(guess.ok_or(OwnPlanError::NoGuess)?.script)
 }
 
 /// What a guessed script is called.
 const GUESS: &str = "guessed statements";
 
-fn guess(copies: &dyn CopyOwn, settings: &OwnSettings) -> Result<Script, OwnPlanError> {
-    let source = &settings.source;
-    let text = copies.propose(source)?;
-    let text = text.ok_or(OwnPlanError::NoGuess)?;
-    let script = Script::parse(GUESS, &text, &settings.definitions);
-    script.map_err(|error| OwnPlanError::Script(Box::new(error)))
+/// A script, and what it leaves out.
+fn guess(
+    copies: &dyn CopyOwn,
+    settings: &OwnSettings,
+) -> Result<(Script, Vec<String>), OwnPlanError> {
+    let guess = copies.propose(&settings.source)?;
+    let guess = guess.ok_or(OwnPlanError::NoGuess)?;
+    let script = Script::parse(GUESS, &guess.script, &settings.definitions);
+    let script = script.map_err(|error| OwnPlanError::Script(Box::new(error)))?;
+    Ok((script, guess.without))
 }
 
 fn read(settings: &OwnSettings) -> Result<Vec<Script>, OwnPlanError> {

@@ -195,8 +195,8 @@ fn read_file(bytes: &[u8]) -> bool {
         bytes,
         "the file stays as it is"
     );
-    if let Some(text) = script {
-        let script = Script::parse("guess", &text, &Definitions::default());
+    if let Some(guess) = script {
+        let script = Script::parse("guess", &guess.script, &Definitions::default());
         let script = script.expect("what is guessed can be read");
         if let Err(error) = copies.prepare(path.as_os_str(), Statements::Scripts(&[script])) {
             refuse(&error);

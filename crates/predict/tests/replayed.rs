@@ -62,6 +62,7 @@ fn replaying(trace: PageTrace) -> Box<dyn Workload> {
         recording: None,
         limits: Vec::new(),
         is_guess: false,
+        guess_without: Vec::new(),
         prepared: Some(Prepared::new(Vec::new(), None).with_trace(Arc::new(trace))),
     };
     let data = own::data(&own);

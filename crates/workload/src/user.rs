@@ -146,6 +146,9 @@ pub struct Own {
     /// Whether the script was guessed from the schema.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_guess: bool,
+    /// What the guess leaves out: tables with rows, in SQL, and what is done to none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guess_without: Vec<String>,
     /// What runs. A store does not keep it, so that what was read from one can be looked at, not
     /// run.
     #[serde(skip)]

@@ -31,6 +31,17 @@ enum Operation {
 }
 
 impl Operation {
+    /// What a script without it leaves out.
+    fn named(self) -> &'static str {
+        match self {
+            Self::ReadKey => "reads by key",
+            Self::ReadIndex => "reads by an index",
+            Self::ReadRange => "reads of ranges",
+            Self::Update => "updates",
+            Self::Insert => "inserts",
+        }
+    }
+
     fn about(self) -> &'static str {
         match self {
             Self::ReadKey => "Read a row by its key.",
@@ -57,6 +68,8 @@ pub(crate) struct Table {
     pub(crate) indexed: Vec<String>,
     /// What an update sets, by `:step` of 1 to 25: a column that no index has.
     pub(crate) change: Option<String>,
+    /// Whether an UPDATE of this database takes ORDER BY and LIMIT.
+    pub(crate) limits_updates: bool,
     /// What an insert sets; none where another row's values would not be unique.
     pub(crate) inserted: Option<Vec<String>>,
 }
@@ -87,15 +100,14 @@ impl Table {
             Operation::ReadRange => {
                 format!("SELECT * FROM {name} WHERE {key} >= :key ORDER BY {key} LIMIT {ROWS};\n")
             }
-            // MySQL takes no subquery of the table that is changed, unless it is one of another.
             Operation::Update => {
                 let change = self.change.as_ref()?;
-                format!(
-                    "\\set step random(1, 25)\n\
-                     UPDATE {name} SET {change}\n  \
-                     WHERE {key} = (SELECT picked FROM\n    \
-                     (SELECT {key} AS picked FROM {name} WHERE {row}) AS one);\n"
-                )
+                // MySQL and MariaDB would compare each row with a subquery of the same table.
+                let row = match self.limits_updates {
+                    true => row,
+                    false => format!("{key} =\n  (SELECT {key} FROM {name} WHERE {row})"),
+                };
+                format!("\\set step random(1, 25)\nUPDATE {name} SET {change}\n  WHERE {row};\n")
             }
             Operation::Insert => {
                 let columns = self.inserted.as_ref()?.join(", ");
@@ -115,29 +127,46 @@ impl Table {
 /// Statements with their table's weight.
 type Weighted = (f64, String);
 
-/// A script for a database, in pgbench's language; `None` where it has no table that rows can be
-/// drawn from. Of all tables those with the most rows are used.
-pub(crate) fn script(name: &str, mut tables: Vec<Table>) -> Option<String> {
+/// Statements that were guessed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// The script, in pgbench's language.
+    pub script: String,
+    /// What it leaves out: tables with rows, as SQL names them, and what is done to none.
+    pub without: Vec<String>,
+}
+
+/// A guess for a database; `None` where it has no table that rows can be drawn from. Of these
+/// `tables` those with the most rows are used; `all` are those that have rows.
+pub(crate) fn guess(name: &str, mut tables: Vec<Table>, all: Vec<String>) -> Option<Guess> {
     tables.sort_by(|one, other| other.weight().total_cmp(&one.weight()));
     tables.truncate(TABLES_MAX);
+    let mut without = all;
+    without.retain(|name| tables.iter().all(|table| table.name != *name));
     let mut parts: Vec<(u32, Operation, Vec<Weighted>)> = Vec::new();
     for (operation, share) in OPERATIONS {
         let of_tables: Vec<Weighted> = tables
             .iter()
             .filter_map(|table| Some((table.weight(), table.statements(operation)?)))
             .collect();
-        if !of_tables.is_empty() {
+        if of_tables.is_empty() {
+            without.push(operation.named().into());
+        } else {
             parts.push((share, operation, of_tables));
         }
     }
+    without.push("deletes".into());
     let all: u32 = parts.iter().map(|(share, ..)| share).sum();
     if all == 0 {
         return None;
     }
+    let in_line = |text: &str| text.replace(['\n', '\r'], " ");
     let mut text = format!(
         "-- A guess from the schema of {}: edit what your program does otherwise.\n\
+         -- Left out: {}.\n\
          \\set what random(1, {all})\n",
-        name.replace(['\n', '\r'], " ")
+        in_line(name),
+        in_line(&without.join(", "))
     );
     let mut end = 0;
     for (share, operation, of_tables) in &parts {
@@ -147,7 +176,10 @@ pub(crate) fn script(name: &str, mut tables: Vec<Table>) -> Option<String> {
         choose(&mut text, of_tables);
     }
     text.push_str("\\endif\n");
-    Some(text)
+    Some(Guess {
+        script: text,
+        without,
+    })
 }
 
 /// One of several tables, by their weights in thousandths.
@@ -175,4 +207,53 @@ fn choose(text: &mut String, of_tables: &[Weighted]) {
         indented(text, statements, 4);
     }
     text.push_str("  \\endif\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(name: &str, limits_updates: bool) -> Table {
+        Table {
+            name: name.into(),
+            key: "id".into(),
+            own_key: Vec::new(),
+            first: 1,
+            last: 100,
+            indexed: Vec::new(),
+            change: Some("n = n + :step".into()),
+            limits_updates,
+            inserted: None,
+        }
+    }
+
+    /// MariaDB read all of 200,000 rows to change one whose key a subquery of the same table names.
+    #[test]
+    fn updates_find_their_row_by_its_key() {
+        let update = |limits| table("t", limits).statements(Operation::Update).unwrap();
+        assert_eq!(
+            update(true),
+            "\\set key random(1, 100)\n\\set step random(1, 25)\n\
+             UPDATE t SET n = n + :step\n  WHERE id >= :key ORDER BY id LIMIT 1;\n"
+        );
+        assert_eq!(
+            update(false),
+            "\\set key random(1, 100)\n\\set step random(1, 25)\n\
+             UPDATE t SET n = n + :step\n  WHERE id =\n  \
+             (SELECT id FROM t WHERE id >= :key ORDER BY id LIMIT 1);\n"
+        );
+    }
+
+    #[test]
+    fn a_guess_says_what_it_leaves_out() {
+        let tables = vec![table("t", false)];
+        let all = vec!["t".into(), "many\nlines".into()];
+        let guess = guess("my.db", tables, all).unwrap();
+        let without = ["many\nlines", "reads by an index", "inserts", "deletes"];
+        assert_eq!(guess.without, without);
+        assert!(guess.script.starts_with(
+            "-- A guess from the schema of my.db: edit what your program does otherwise.\n\
+             -- Left out: many lines, reads by an index, inserts, deletes.\n\\set what"
+        ));
+    }
 }

@@ -19,6 +19,7 @@ use octavo_workload::{
     user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, Share},
 };
 
+use self::guess::Guess;
 use crate::{DatabaseError, Result, files, server::account::Account};
 
 /// A database whose own files can be copied.
@@ -30,12 +31,11 @@ pub trait CopyOwn {
     /// closed, needs what is not there, or cannot be copied so.
     fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own>;
 
-    /// Guesses a script from the schema, in pgbench's language; `None` where no table has rows to
-    /// draw from.
+    /// Guesses statements from the schema; `None` where no table has rows to draw from.
     ///
     /// # Errors
     /// As [`Self::examine`].
-    fn propose(&self, source: &OsStr) -> Result<Option<String>>;
+    fn propose(&self, source: &OsStr) -> Result<Option<Guess>>;
 
     /// Reads files in which this database, or a program that uses it, recorded statements: those
     /// sent to what is copied.

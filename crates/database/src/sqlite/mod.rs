@@ -41,9 +41,9 @@ use octavo_workload::{
 };
 
 use crate::{
-    CopyOwn, Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Own, OwnError,
-    Progress, RecordPages, RestoreMethod, Result, Running, Settings, Tried, estimate, files,
-    own::Statements,
+    CopyOwn, Database, DatabaseKind, Derive, Guess, Inspection, Isolation, LoadReport, Own,
+    OwnError, Progress, RecordPages, RestoreMethod, Result, Running, Settings, Tried, estimate,
+    files, own::Statements,
 };
 use running::{MemoryShares, RunningSqlite};
 
@@ -227,11 +227,11 @@ impl CopyOwn for Sqlite {
         source::examine(Path::new(source), copying)
     }
 
-    fn propose(&self, source: &OsStr) -> Result<Option<String>> {
+    fn propose(&self, source: &OsStr) -> Result<Option<Guess>> {
         let source = source::Source::open(Path::new(source))?;
-        let script = propose::propose(&source)?;
+        let guess = propose::propose(&source)?;
         source.close()?;
-        Ok(script)
+        Ok(guess)
     }
 
     fn read_recording(

@@ -5,13 +5,34 @@ use rusqlite::Connection;
 use super::source::{Source, quoted};
 use crate::{
     Result,
-    own::guess::{self, Table},
+    own::guess::{Guess, Table, guess},
 };
 
-/// A script for the database; see [`guess::script`].
-pub(super) fn propose(source: &Source) -> Result<Option<String>> {
-    let found = tables(source.connection()).map_err(|failure| source.refusal(&failure))?;
-    Ok(guess::script(&source.name(), found))
+/// See [`guess`].
+pub(super) fn propose(source: &Source) -> Result<Option<Guess>> {
+    let connection = source.connection();
+    let found = tables(connection).map_err(|failure| source.refusal(&failure))?;
+    let all = with_rows(connection).map_err(|failure| source.refusal(&failure))?;
+    Ok(guess(&source.name(), found, all))
+}
+
+/// All tables that have rows, in SQL. Of virtual ones only their module knows, which is not asked.
+fn with_rows(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(
+        "SELECT name, type = 'virtual' FROM pragma_table_list WHERE schema = 'main' \
+         AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+    )?;
+    let tables = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    let mut with_rows = Vec::new();
+    for table in tables {
+        let (name, is_virtual): (_, bool) = table?;
+        let table = quoted(&name);
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+        if is_virtual || connection.query_row(&sql, [], |row| row.get(0))? {
+            with_rows.push(table);
+        }
+    }
+    Ok(with_rows)
 }
 
 /// Tables whose rows have numbers.
@@ -125,6 +146,7 @@ fn table(connection: &Connection, name: &str) -> rusqlite::Result<Option<Table>>
         own_key: own_key.collect(),
         indexed: firsts.into_iter().map(|(_, column)| column).collect(),
         change: plain.filter(|_| is_free).map(|c| change(&c)),
+        limits_updates: false,
         inserted: (!has_unique && is_free && !others.is_empty())
             .then(|| others.into_iter().map(|own| quoted(own)).collect()),
     }))
@@ -180,7 +202,8 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema).unwrap();
         let found = tables(&connection).unwrap();
-        let text = guess::script("my.db", found)?;
+        let all = with_rows(&connection).unwrap();
+        let text = guess("my.db", found, all)?.script;
         // Each statement is one of this database.
         let script = Script::parse("guess", &text, &Definitions::default()).unwrap();
         for statement in script.statements() {
@@ -222,6 +245,12 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
+        let left_out = text.lines().nth(1).unwrap();
+        assert_eq!(
+            left_out,
+            "-- Left out: \"far\", \"packed\", \"shadow\", \"texts\", \"two lines\", deletes."
+        );
+        let text = text.replace(left_out, "");
         for part in [
             "\"shadow\"",
             "\"packed\"",

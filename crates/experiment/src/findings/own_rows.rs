@@ -28,6 +28,7 @@ pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Cave
     if own.is_guess {
         caveats.push(Caveat::Guessed {
             of: own.copy.name.clone(),
+            without: own.guess_without.clone(),
         });
     }
     if !own.unlike.is_empty() {

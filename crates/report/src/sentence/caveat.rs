@@ -220,12 +220,26 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
     }
 }
 
+/// What a guess leaves out, of much the beginning.
+fn of_without(without: &[String]) -> String {
+    const NAMED_MAX: usize = 6;
+    let mut named: Vec<String> = without.iter().take(NAMED_MAX).cloned().collect();
+    if without.len() > NAMED_MAX {
+        named.push(format!("{} more", without.len() - NAMED_MAX));
+    }
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" without {}", list(&named, "and")),
+    }
+}
+
 /// The words of what is to be said of the user's own rows and statements; `None` of all else.
 pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
-        Caveat::Guessed { of } => format!(
-            "The statements are a guess from the schema of {of}, and your program's may choose another \
-             page size. Print them with --show-script, edit them, and give them with --script."
+        Caveat::Guessed { of, without } => format!(
+            "The statements are a guess from the schema of {of}{}, and your program's may choose \
+             another page size. Print them with --show-script, edit them, and give them with --script.",
+            of_without(without)
         ),
         Caveat::CopyUnlike { how } => format!(
             "The copy is not as your database in everything, and what is best may differ: {}.",

@@ -85,6 +85,7 @@ mod tests {
                 limit(&[2], "No").forbidding(),
             ],
             is_guess: false,
+            guess_without: Vec::new(),
             prepared: None,
         }));
         let group = &mut findings.groups[0];

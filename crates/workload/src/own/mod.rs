@@ -264,6 +264,7 @@ mod tests {
                 recording: None,
                 limits: Vec::new(),
                 is_guess: false,
+                guess_without: Vec::new(),
                 prepared: None,
             };
             WorkloadSpec {

@@ -35,7 +35,7 @@ use octavo_workload::user::{CopyOf, Copying};
 
 use super::{configured::Mysql, ddl::DATABASE, layout::Layout, load, session::Session};
 use crate::{
-    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
+    CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
     files,
     own::{Statements, make_private},
@@ -59,7 +59,7 @@ impl CopyOwn for Mysql {
         Ok(Own { limits, ..own })
     }
 
-    fn propose(&self, source: &OsStr) -> Result<Option<String>> {
+    fn propose(&self, source: &OsStr) -> Result<Option<Guess>> {
         let original = Original::open(source, self.programs()?)?;
         propose::propose(&original)
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{original::Original, restore::quoted};
 use crate::{
     Result,
-    own::guess::{self, Table},
+    own::guess::{Guess, Table, guess},
 };
 
 #[derive(Clone, Debug, Deserialize)]
@@ -49,8 +49,13 @@ const GUARDED: &str = "SELECT JSON_QUOTE(EVENT_OBJECT_TABLE) FROM information_sc
     UNION SELECT JSON_QUOTE(TABLE_NAME) FROM information_schema.TABLE_CONSTRAINTS \
     WHERE TABLE_SCHEMA = DATABASE() AND CONSTRAINT_TYPE = 'CHECK'";
 
-/// A script for the database; see [`guess::script`].
-pub(super) fn propose(original: &Original) -> Result<Option<String>> {
+/// Tables that have rows, by the server's statistics.
+const ALL: &str = "SELECT JSON_QUOTE(TABLE_NAME) FROM information_schema.TABLES \
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_ROWS > 0 \
+    ORDER BY TABLE_ROWS DESC, TABLE_NAME";
+
+/// See [`guess`].
+pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
     let columns: Vec<Column> = original.ask(COLUMNS)?;
     let indexes: Vec<Indexed> = original.ask(INDEXES)?;
     let guarded: Vec<String> = original.ask(GUARDED)?;
@@ -82,7 +87,9 @@ pub(super) fn propose(original: &Original) -> Result<Option<String>> {
         let is_guarded = guarded.iter().any(|other| other == name);
         tables.push(table_of(key, &columns, &own, is_guarded, (first, last)));
     }
-    Ok(guess::script(original.name(), tables))
+    let all: Vec<String> = original.ask(ALL)?;
+    let all = all.iter().map(|name| quoted(name)).collect();
+    Ok(guess(original.name(), tables, all))
 }
 
 /// The primary key, if it is one whole number.
@@ -129,6 +136,7 @@ fn table_of(
             .filter_map(|of| of.column.as_deref().map(quoted))
             .collect(),
         change: change.filter(|_| !is_guarded),
+        limits_updates: true,
         inserted: can_insert.then(|| others.iter().map(|column| quoted(&column.name)).collect()),
     }
 }

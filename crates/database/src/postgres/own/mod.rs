@@ -38,7 +38,7 @@ use octavo_workload::user::{CopyOf, Copying};
 
 use super::{configured::Postgres, load, session::Session};
 use crate::{
-    CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
+    CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
     own::{Statements, make_private},
     server::{account::Account, tree},
 };
@@ -52,7 +52,7 @@ impl CopyOwn for Postgres {
         sample::examine(&Original::open(source, &self.programs)?, source, copying)
     }
 
-    fn propose(&self, source: &OsStr) -> Result<Option<String>> {
+    fn propose(&self, source: &OsStr) -> Result<Option<Guess>> {
         propose::propose(&Original::open(source, &self.programs)?)
     }
 

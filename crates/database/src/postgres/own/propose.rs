@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::original::Original;
 use crate::{
     Result,
-    own::guess::{self, Table},
+    own::guess::{Guess, Table, guess},
 };
 
 /// A table whose primary key is one whole number.
@@ -64,8 +64,16 @@ const QUESTION: &str = "\
       AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
       ORDER BY c.reltuples DESC, 1 LIMIT 100) AS t";
 
-/// A script for the database; see [`guess::script`].
-pub(super) fn propose(original: &Original) -> Result<Option<String>> {
+/// Tables that have rows, or that nobody has counted.
+const ALL: &str = "\
+    SELECT coalesce(json_agg(format('%I.%I', n.nspname, c.relname) \
+        ORDER BY c.reltuples DESC, c.relname), '[]') \
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+      WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.reltuples <> 0 \
+      AND n.nspname NOT IN ('pg_catalog', 'information_schema')";
+
+/// See [`guess`].
+pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
     let found: Vec<Found> = original.ask(QUESTION)?;
     // Names that would not stay whole in a script's lines.
     let is_plain = |of: &Found| {
@@ -88,7 +96,8 @@ pub(super) fn propose(original: &Original) -> Result<Option<String>> {
     let ends: Vec<(Option<i64>, Option<i64>)> = original.ask(&question)?;
     let tables = found.into_iter().zip(ends);
     let tables = tables.filter_map(|(of, ends)| Some(table(of, (ends.0?, ends.1?))));
-    Ok(guess::script(original.name(), tables.collect()))
+    let all = original.ask(ALL)?;
+    Ok(guess(original.name(), tables.collect(), all))
 }
 
 fn table(of: Found, (first, last): (i64, i64)) -> Table {
@@ -105,6 +114,7 @@ fn table(of: Found, (first, last): (i64, i64)) -> Table {
         last,
         indexed: of.indexed,
         change: change.filter(|_| !of.is_guarded),
+        limits_updates: false,
         inserted: can_insert.then_some(columns),
     }
 }

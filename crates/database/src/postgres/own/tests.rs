@@ -156,6 +156,7 @@ fn workload(prepared: Prepared) -> Box<dyn Workload> {
         recording: None,
         limits: Vec::new(),
         is_guess: false,
+        guess_without: Vec::new(),
         prepared: Some(prepared),
     };
     WorkloadSpec {

@@ -87,6 +87,9 @@ pub struct Advice {
     /// How much of a memory was the buffer, as options and facts of the runs tell: the page
     /// cache may have had the rest.
     pub buffer_size: fn(ByteCount, &Options, &[(String, String)]) -> ByteCount,
+    /// How the buffer's size was divided between sessions, where each has a buffer of its own and
+    /// there are so many clients; `None` where all share one.
+    pub session_buffers: Option<fn(ByteCount, u32) -> Vec<SessionBuffer>>,
     /// How the user's own database gets another page size; `None` where databases are not copied.
     pub rebuild: Option<Rebuild>,
 }
@@ -118,6 +121,15 @@ impl Rebuild {
         let lines = steps.lines(page_size, options);
         lines.map(|line| line.replace("{name}", name)).collect()
     }
+}
+
+/// The buffer of one kind of session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionBuffer {
+    /// Its size.
+    pub size: ByteCount,
+    /// Which sessions have one, such as "The one that writes"; empty where there is one.
+    pub whose: String,
 }
 
 /// Of a database whose memory is all its buffer.
@@ -211,8 +223,6 @@ pub enum Cost {
     NewDataDirectory,
     /// The data has to be moved by dump and restore.
     DumpAndRestore,
-    /// What was measured was shared by all sessions: each gets its part.
-    DividedBySessions,
     /// What was measured was all that held data: little should be left to the
     /// page cache.
     LittlePageCache,

@@ -55,7 +55,8 @@ pub use content::{TableContent, contents, expected_contents};
 pub use counters::Counters;
 pub use database::{Database, DatabaseKind};
 pub use description::{
-    Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, Rebuild, buffer_is_all,
+    Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, Rebuild, SessionBuffer,
+    buffer_is_all,
 };
 pub use error::{DatabaseError, REFUSES_ROWS, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, hide_password};

@@ -42,6 +42,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
         buffer_size: buffer_is_all,
+        session_buffers: None,
         rebuild: None,
     },
     make: |_| Ok(Box::new(Sqlite::default())),

@@ -481,6 +481,11 @@ fn memories(
         chunks => ByteCount::new(chunks << 27),
     };
     let share = whole(share).max(least);
+    // Caches of 2,000 KiB are to be no less.
+    let cache = match cache.get() >> 27 {
+        0 => ByteCount::new(cache.get().next_multiple_of(1 << 20)),
+        _ => cache,
+    };
     let mut memories = vec![whole(cache).max(least)];
     // Twice or half of it would tell nothing else.
     if share > memories[0].saturating_mul(2) || memories[0] > share.saturating_mul(2) {

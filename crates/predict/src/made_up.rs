@@ -58,6 +58,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
         page_size: NO_CHANGE,
         buffer: NO_CHANGE,
         buffer_size: buffer_is_all,
+        session_buffers: None,
         rebuild: None,
     },
     make: |_| {

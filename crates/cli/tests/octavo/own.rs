@@ -877,9 +877,16 @@ fn a_single_run_uses_the_users_own_rows_and_statements() {
     assert_eq!(code, Some(0));
     assert!(checked.contains("pages and indexes are sound"), "{checked}");
     assert!(!checked.contains("seed"), "{checked}");
-    assert!(checked.contains("Rows of a copy are not compared"), "{checked}");
+    assert!(
+        checked.contains("Rows of a copy are not compared"),
+        "{checked}"
+    );
     // The writer's connection is one that has never read.
-    fs::write(home.path("read.sql"), "SELECT name FROM customer WHERE id = 7;\n").unwrap();
+    fs::write(
+        home.path("read.sql"),
+        "SELECT name FROM customer WHERE id = 7;\n",
+    )
+    .unwrap();
     let reads = ["--copy-of=app/my.db", "--script=read.sql", "--clients=2"];
     let few = ["--memory=1MiB", "--transactions=50"];
     let (code, _, error) = octavo(&[&["bench", "work"], &reads[..], &few[..]].concat());

@@ -94,6 +94,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
             costs: &[],
         },
         buffer_size: buffer_is_all,
+        session_buffers: None,
         rebuild: Some(REBUILD_MYSQL),
     },
     make: |options| Ok(Box::new(make(Flavour::Mysql, options))),

@@ -118,6 +118,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             costs: &[Cost::LittlePageCache],
         },
         buffer_size,
+        session_buffers: None,
         rebuild: Some(REBUILD),
     },
     make: |options| Ok(Box::new(make(options)?)),

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{JournalMode, Sqlite};
+use super::{JournalMode, Sqlite, running::MemoryShares};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
-    Rebuild, ValueKind, description::buffer_is_all,
+    Rebuild, SessionBuffer, ValueKind, description::buffer_is_all,
 };
 
 /// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
@@ -70,9 +70,10 @@ pub static KIND: DatabaseKind = DatabaseKind {
         buffer: Change {
             place: ChangePlace::EverySession,
             lines: &[ChangeLine::always("PRAGMA cache_size = -{kib};")],
-            costs: &[Cost::DividedBySessions],
+            costs: &[],
         },
         buffer_size: buffer_is_all,
+        session_buffers: Some(session_buffers),
         rebuild: Some(REBUILD),
     },
     make: |options| {
@@ -86,6 +87,22 @@ pub static KIND: DatabaseKind = DatabaseKind {
         }))
     },
 };
+
+/// As [`MemoryShares`] divides it.
+fn session_buffers(memory: ByteCount, clients: u32) -> Vec<SessionBuffer> {
+    let MemoryShares { writer, reader } = MemoryShares::divide(memory, clients);
+    let of = |size, whose: &str| SessionBuffer {
+        size,
+        whose: whose.to_owned(),
+    };
+    match clients {
+        0 | 1 => vec![of(writer, "")],
+        _ => vec![
+            of(writer, "The one that writes"),
+            of(reader, &format!("Each of the {clients} that read")),
+        ],
+    }
+}
 
 /// The old file stays until the last step, so that nothing is lost if one fails. `VACUUM INTO` takes
 /// the new page size in WAL mode too, but a log beside the old file would be played into the new one
@@ -111,5 +128,6 @@ const REBUILD: Rebuild = Rebuild {
     copying: "VACUUM INTO",
     waiting: "all programs, until the new file has the old one's name",
     log: "none; VACUUM in place writes all of it a second time, to a journal or log",
-    way_back: "mv old.db back; after the point of no return the same steps with the old size",
+    way_back: "mv old.db back, and with a log PRAGMA journal_mode = WAL again; after the point of \
+               no return the same steps with the old size",
 };

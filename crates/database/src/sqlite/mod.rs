@@ -98,7 +98,7 @@ impl Database for Sqlite {
                 "SQLite's transactions are serializable",
             ));
         }
-        let shares = MemoryShares::divide(settings);
+        let shares = MemoryShares::divide(settings.memory, settings.clients);
         let smallest = if settings.clients > 1 {
             shares.reader.min(shares.writer)
         } else {

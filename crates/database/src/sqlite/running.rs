@@ -30,18 +30,17 @@ impl MemoryShares {
     /// A single client reads and writes through one connection. With more, an
     /// eighth is the readers': each commit empties their buffers, so more
     /// would be lost on them.
-    pub(crate) fn divide(settings: &Settings) -> Self {
-        let memory = settings.memory.get();
-        if settings.clients <= 1 {
+    pub(crate) fn divide(memory: ByteCount, clients: u32) -> Self {
+        if clients <= 1 {
             return Self {
-                writer: settings.memory,
+                writer: memory,
                 reader: ByteCount::ZERO,
             };
         }
-        let readers = memory / 8;
+        let readers = memory.get() / 8;
         Self {
-            writer: ByteCount::new(memory - readers),
-            reader: ByteCount::new(readers / u64::from(settings.clients)),
+            writer: ByteCount::new(memory.get() - readers),
+            reader: ByteCount::new(readers / u64::from(clients)),
         }
     }
 }
@@ -70,7 +69,7 @@ impl RunningSqlite {
         let tally = Arc::<Tally>::default();
         let vfs = DirectVfs::register(database, Arc::clone(&tally))
             .map_err(files::named("open", database))?;
-        let shares = MemoryShares::divide(settings);
+        let shares = MemoryShares::divide(settings.memory, settings.clients);
         let statements = workload.statements();
         let mut tables = workload.tables().iter();
         let watch_references = tables.any(|table| !table.references.is_empty());

@@ -1,6 +1,6 @@
 //! What to type to follow an answer, from the database's own description.
 
-use octavo_database::{Change, ChangePlace, Cost, DatabaseKind};
+use octavo_database::{Change, ChangePlace, Cost, DatabaseKind, SessionBuffer};
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
     plan::{Cell, Factor},
@@ -62,10 +62,27 @@ fn changes(
         true => format!("{size} of cache"),
         false => format!("{size} of the {} of cache", cell.memory),
     };
+    let shares = kind.advice.session_buffers;
+    let shares = shares.map_or_else(Vec::new, |divide| divide(size, cell.clients));
+    let aim = match shares.len() {
+        0 | 1 => aim,
+        _ => format!("{aim} in all"),
+    };
     let buffer = (&kind.advice.buffer, size, aim);
     let mut parts: Vec<ChangeGroup> = Vec::new();
     for (change, size, aim) in page_size.into_iter().chain(has_buffer.then_some(buffer)) {
-        let lines: Vec<String> = change.lines(size, &options).collect();
+        let is_buffer = std::ptr::eq(change, &raw const kind.advice.buffer);
+        let lines: Vec<String> = match shares.as_slice() {
+            [_, _, ..] if is_buffer => {
+                let of_share = |share: &SessionBuffer| {
+                    let lines = change.lines(share.size, &options);
+                    let lines = std::iter::once(format!("-- {}:", share.whose)).chain(lines);
+                    lines.collect::<Vec<_>>()
+                };
+                shares.iter().flat_map(of_share).collect()
+            }
+            _ => change.lines(size, &options).collect(),
+        };
         if lines.is_empty() {
             continue;
         }
@@ -74,7 +91,7 @@ fn changes(
         }
         if let Some(part) = parts.last_mut() {
             part.statements.extend(lines);
-            let (needs, qualified) = costs(change, kind, cell);
+            let (needs, qualified) = costs(change, kind);
             part.aims.push(aim + qualified);
             part.needs.extend(needs);
         }
@@ -123,7 +140,7 @@ impl ChangeGroup {
 }
 
 /// What a change needs, and what qualifies its aim.
-fn costs(change: &Change, kind: &DatabaseKind, cell: &Cell) -> (Vec<String>, &'static str) {
+fn costs(change: &Change, kind: &DatabaseKind) -> (Vec<String>, &'static str) {
     let mut needs = Vec::new();
     let mut qualified = "";
     for cost in change.costs {
@@ -138,10 +155,6 @@ fn costs(change: &Change, kind: &DatabaseKind, cell: &Cell) -> (Vec<String>, &'s
             Cost::Build => needs.push(format!("a build of {} for this page size", kind.title)),
             Cost::NewDataDirectory => needs.push("a new data directory".into()),
             Cost::DumpAndRestore => needs.push("moving the data by dump and restore".into()),
-            Cost::DividedBySessions if cell.clients > 1 => {
-                qualified = ", divided among your connections";
-            }
-            Cost::DividedBySessions => {}
             Cost::LittlePageCache => qualified = ", with little page cache beside it",
         }
     }
@@ -198,6 +211,7 @@ mod tests {
             },
             buffer,
             buffer_size: buffer_is_all,
+            session_buffers: None,
             rebuild: None,
         };
         assert_eq!(
@@ -217,6 +231,36 @@ mod tests {
         );
     }
 
+    /// `PRAGMA cache_size` is one connection's: the whole on each would be 28 MiB here.
+    #[test]
+    fn sessions_with_buffers_of_their_own_get_what_each_had() {
+        let sqlite = Registry::standard().default_kind();
+        let mut cell = fixture::findings().groups[0].cells[0].cell.clone();
+        (cell.memory, cell.clients) = (ByteCount::mib(8), 4);
+        let [
+            Block::Commands {
+                purpose,
+                statements,
+            },
+        ] = &changes(sqlite, &cell, None, true, &[])[..]
+        else {
+            panic!("not one block");
+        };
+        assert_eq!(
+            purpose,
+            "Run on every connection, for 8 MiB of cache in all"
+        );
+        assert_eq!(
+            statements[..],
+            [
+                "-- The one that writes:",
+                "PRAGMA cache_size = -7168;",
+                "-- Each of the 4 that read:",
+                "PRAGMA cache_size = -256;",
+            ]
+        );
+    }
+
     #[test]
     fn changes_of_one_file_are_one_block_with_one_section() {
         let change = |lines| Change {
@@ -231,6 +275,7 @@ mod tests {
             page_size: change(const { &[ChangeLine::always("page = {kib}")] }),
             buffer: change(const { &[ChangeLine::always("cache = {bytes}")] }),
             buffer_size: buffer_is_all,
+            session_buffers: None,
             rebuild: None,
         };
         assert_eq!(
@@ -253,6 +298,7 @@ mod tests {
             page_size: nothing,
             buffer: nothing,
             buffer_size: buffer_is_all,
+            session_buffers: None,
             rebuild: None,
         };
         assert!(told(advice).is_empty());

@@ -97,6 +97,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
             costs: &[],
         },
         buffer_size: buffer_is_all,
+        session_buffers: None,
         rebuild: None,
     },
     make: |_| {

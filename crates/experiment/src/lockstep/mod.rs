@@ -21,6 +21,7 @@ pub use judgement::{
     Screened, ScreenedPass,
 };
 pub use levels::Levels;
+pub(crate) use screen::counted;
 pub use slice::{SessionTime, Slice, SliceKey};
 
 #[cfg(test)]

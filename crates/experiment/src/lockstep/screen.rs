@@ -76,6 +76,15 @@ pub(super) fn screen(passes: &[Pass<'_>]) -> Vec<Option<Screened>> {
         .collect()
 }
 
+/// The slices of passes that count, of slices in the order of sitting and pass.
+pub(crate) fn counted(slices: &[Slice]) -> impl Iterator<Item = &Slice> {
+    let passes = passes(slices);
+    let left_out = screen(&passes);
+    let passes = passes.into_iter().zip(left_out);
+    let counted = passes.filter(|(_, left_out)| left_out.is_none());
+    counted.flat_map(|(pass, _)| pass.slices)
+}
+
 /// Without checkpoints, which not every pass has.
 fn clean_seconds(slice: &Slice) -> f64 {
     let checkpoint = slice.checkpoint().unwrap_or_default();

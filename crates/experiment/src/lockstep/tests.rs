@@ -93,6 +93,9 @@ fn slow_passes_are_left_out_whoever_is_slow() {
         let judgement = judge(&rules(100), &group(2), 2, &slices);
         assert_eq!(screened(&judgement), [(0, 3, Screened::Slow)]);
         assert_eq!(judgement.passes, 9);
+        let counted: Vec<u32> = super::counted(&slices).map(|of| of.key.pass).collect();
+        assert_eq!(counted.len(), 2 * 8);
+        assert!(!counted.contains(&3));
         assert_eq!(judgement.measured, Duration::from_millis(9000 + 1100 + 400));
         // What a model says has no passes that are worse than others for another reason.
         let predicted = Rules {

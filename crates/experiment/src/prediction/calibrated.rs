@@ -14,7 +14,7 @@ use super::{
     rotates,
 };
 use crate::{
-    lockstep::Slice,
+    lockstep::{self, Slice},
     plan::{Cell, Plan},
     record::Source,
     store::{Store, StoreError},
@@ -229,8 +229,9 @@ impl Calibrated {
 struct MeasuredCell {
     cell: Cell,
     workload: Box<dyn Workload>,
-    /// Its slices, at least one.
+    /// Its slices of passes that count, at least one.
     each: Vec<SliceCosts>,
+    /// What these waited for, and how many checkpoints they had.
     counters: Counters,
     warm_up_misses: u64,
     sittings: u64,
@@ -266,14 +267,22 @@ impl MeasuredCell {
         let workload = measured
             .workload(chosen.data)
             .map_err(CalibratedError::Workload)?;
-        let each = slices
-            .iter()
-            .filter(|slice| is_chosen(slice.key.cell))
-            .filter_map(|slice| SliceCosts::from_slice(slice, chosen.page_size));
+        // What a storm on the storage disturbed says nothing of how fast that is, as in a
+        // comparison.
+        let own = |slice: &&Slice| is_chosen(slice.key.cell);
+        let mut counted: Vec<&Slice> = lockstep::counted(&slices).filter(own).collect();
+        if counted.is_empty() {
+            counted = slices.iter().filter(own).collect();
+        }
+        let each = counted.iter();
+        let each = each.filter_map(|slice| SliceCosts::from_slice(slice, chosen.page_size));
+        let all_transactions = slices.iter().filter(own).map(|slice| slice.transactions);
+        let share = counted.iter().map(|slice| slice.transactions).sum::<u64>() as f64
+            / all_transactions.sum::<u64>().max(1) as f64;
         let mut all = Self {
             cell: chosen.clone(),
             each: each.collect(),
-            counters: Counters::default(),
+            counters: waited(&counted),
             warm_up_misses: 0,
             sittings: 0,
             used: [0.0; 2],
@@ -281,9 +290,10 @@ impl MeasuredCell {
             workload,
         };
         let mut processors = chosen.cpus;
+        let mut checkpoints = 0;
         for run in store.runs(all.workload.transactions())? {
             if let Some(figures) = run.figures().filter(|_| is_chosen(run.key.cell)) {
-                all.counters = all.counters + figures.load.counters;
+                checkpoints += figures.load.counters.checkpoints;
                 all.warm_up_misses += figures.load.warm_up_misses;
                 all.sittings += 1;
                 let machine = &figures.machine;
@@ -293,9 +303,23 @@ impl MeasuredCell {
                 processors = processors.or(Some(cpus)).filter(|count| *count > 0);
             }
         }
+        // Slices do not count them.
+        all.counters.checkpoints = (checkpoints as f64 * share).round() as u64;
         all.processors = processors.unwrap_or(Cpu::CATALOG_PROCESSORS);
         Ok(all)
     }
+}
+
+/// What slices waited for, as a database would have counted it of them alone.
+fn waited(slices: &[&Slice]) -> Counters {
+    let spent = slices.iter().filter_map(|slice| slice.spent);
+    spent.fold(Counters::default(), |all, spent| Counters {
+        read_time: all.read_time + spent.read.unwrap_or_default(),
+        log_write_time: all.log_write_time + spent.log_write.unwrap_or_default(),
+        log_sync_time: all.log_sync_time + spent.log_sync.unwrap_or_default(),
+        checkpoint_time: all.checkpoint_time + spent.checkpoint,
+        ..all
+    })
 }
 
 /// Of cells that were measured the one with as many clients as a plan has, or else with about
@@ -372,4 +396,38 @@ fn median(all: &[SliceCosts], of: impl Fn(&SliceCosts) -> f64) -> f64 {
 fn mean(all: &[SliceCosts], of: impl Fn(&SliceCosts) -> f64) -> f64 {
     let transactions: f64 = all.iter().map(|one| one.transactions).sum();
     all.iter().map(of).sum::<f64>() / transactions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lockstep::{SessionTime, slice::tests::slice};
+
+    #[test]
+    fn waits_are_those_of_the_slices_alone() {
+        let millis = Duration::from_millis;
+        let spent = SessionTime {
+            read: Some(millis(5)),
+            log_write: None,
+            log_sync: Some(millis(3)),
+            checkpoint: millis(2),
+            cpu: millis(1),
+        };
+        let one = Slice {
+            spent: Some(spent),
+            ..slice(0, 0, 0)
+        };
+        let unknown = Slice {
+            spent: None,
+            ..slice(0, 1, 0)
+        };
+        let all = waited(&[&one, &unknown, &one]);
+        let times = [
+            all.read_time,
+            all.log_write_time,
+            all.log_sync_time,
+            all.checkpoint_time,
+        ];
+        assert_eq!(times, [10, 0, 6, 4].map(millis));
+    }
 }

@@ -157,6 +157,8 @@ pub(crate) fn plan_of_own(
     }
     if flags.page_sizes.is_empty() {
         own::leave_out_large_pages(&mut plan)?;
+    } else if flags.memory.is_empty() && flags.cache.is_empty() {
+        own::raise_memories(&mut plan)?;
     }
     Ok(plan)
 }

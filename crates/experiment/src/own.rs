@@ -468,9 +468,7 @@ fn memories(
         };
         database.accept(&settings).is_ok()
     };
-    // 2 MiB, 3, 4, 6, 8, 12 and so on.
-    let steps = (21..44).flat_map(|power| [1u64 << power, 3 << (power - 1)]);
-    let least = steps.map(ByteCount::new).find(|&memory| is_enough(memory));
+    let least = memory_steps().find(|&memory| is_enough(memory));
     let least = least.unwrap_or(MEMORY_MIN).max(MEMORY_MIN);
     // Copies have fewer pages than a file that grew, and are to be 8 times as large too.
     let share = size.get() / (DATA_OVER_MEMORY + 1);
@@ -493,6 +491,42 @@ fn memories(
     }
     memories.sort_unstable();
     memories
+}
+
+/// Raises memories that are too small for a page size of the plan, for who asked for the page sizes
+/// and not for the memories.
+///
+/// # Errors
+/// When the database cannot be made.
+pub fn raise_memories(plan: &mut Plan) -> Result<(), DatabaseError> {
+    let database = plan.databases[0].make()?;
+    let (clients, isolation) = (plan.clients[0], plan.isolation);
+    let is_enough = |memory: ByteCount| {
+        plan.page_sizes.iter().all(|&page_size| {
+            let settings = Settings {
+                page_size,
+                memory,
+                clients,
+                isolation,
+            };
+            database.accept(&settings).is_ok()
+        })
+    };
+    let Some(least) = memory_steps().find(|&memory| is_enough(memory)) else {
+        // What refuses all of them says why.
+        return Ok(());
+    };
+    for memory in &mut plan.memories {
+        *memory = least.max(*memory);
+    }
+    plan.memories.dedup();
+    Ok(())
+}
+
+/// 2 MiB, 3, 4, 6, 8, 12 and so on.
+fn memory_steps() -> impl Iterator<Item = ByteCount> {
+    let steps = (21..44).flat_map(|power| [1u64 << power, 3 << (power - 1)]);
+    steps.map(ByteCount::new)
 }
 
 /// Leaves out page sizes that the plan's least memory is too small for, but for the reference.

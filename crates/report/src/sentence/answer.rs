@@ -7,18 +7,19 @@ use octavo_experiment::{
     caveats::{Caveat, Severity},
     confidence::{Confidence, ConfidenceLevel, ConfidenceLimit, advised, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::{BATCH_PASSES, Horizon},
+    lockstep::{BATCH_PASSES, DepartureReason, Horizon},
     plan::{Factor, Level, SnapshotKey},
     record::Source,
     statistics::{Decision, Interval},
     verdict::{BufferFinding, Verdict},
 };
 
+use super::place::{Beside, beside_winner};
 use crate::{
     naming,
     number::{
-        change, change_interval, counted, distinct, ends, estimate, factors, is_bounded, join,
-        list, percent, signed,
+        self, change, change_interval, counted, distinct, ends, estimate, factors, is_bounded,
+        join, list, percent, signed,
     },
 };
 
@@ -124,10 +125,11 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                 .filter(|of| !missing.contains(of))
                 .cloned()
                 .collect();
-            for (label, levels) in [("Also faster", ties), ("Not decided", &open)] {
-                if !levels.is_empty() {
-                    why += &format!(" {label}: {}.", naming::levels(levels, "and"));
-                }
+            for (label, levels) in others_faster(findings, group, ties) {
+                why += &format!(" {label}: {}.", naming::levels(&levels, "and"));
+            }
+            if !open.is_empty() {
+                why += &format!(" Not decided: {}.", naming::levels(&open, "and"));
             }
             why += &of_missing(findings, &missing);
             let what = match naming::is_of_policies(findings) {
@@ -160,6 +162,62 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             undecided(group, open, leader.as_ref(), findings),
         ),
     }
+}
+
+/// Other levels that are faster than the reference, by how they compare with the winner:
+/// labels with their levels, the fastest first.
+fn others_faster(
+    findings: &Findings,
+    group: &GroupFindings,
+    ties: &[Level],
+) -> Vec<(&'static str, Vec<Level>)> {
+    const LABELS: [&str; 5] = [
+        "May be faster",
+        "As fast",
+        "May be as fast",
+        "Also faster",
+        "Also faster, but by less",
+    ];
+    let find = |level: &Level| {
+        let mut cells = group.cells.iter();
+        cells.find(|cell| naming::own_level(findings, cell) == *level)
+    };
+    // What left because another one led is no tie, and faster than the reference all the same.
+    let is_behind = |cell: &&CellFindings| {
+        let why = cell.left.map(|left| left.why);
+        let is_behind = matches!(why, Some(DepartureReason::Behind { .. }));
+        is_behind && cell.decision == Some(Decision::Better) && !cell.cell.database.is_bound()
+    };
+    let behind = group.cells.iter().filter(is_behind);
+    let behind: Vec<Level> = behind
+        .map(|cell| naming::own_level(findings, cell))
+        .filter(|level| !ties.contains(level))
+        .collect();
+    let label = |level: &Level| {
+        let beside = find(level).and_then(|cell| beside_winner(findings, group, cell));
+        LABELS[match beside {
+            Some(Beside::Faster | Beside::MayBeFaster) => 0,
+            Some(Beside::AsFast) => 1,
+            Some(Beside::AtMostAsFast) => 2,
+            None if ties.contains(level) => 3,
+            Some(Beside::Behind) | None => 4,
+        }]
+    };
+    // In the order of the table.
+    let mut all: Vec<&Level> = ties.iter().chain(&behind).collect();
+    let place = |level: &Level| {
+        let mut cells = group.cells.iter();
+        cells.position(|cell| naming::own_level(findings, cell) == *level)
+    };
+    all.sort_by_key(|level| place(level));
+    let is_winner =
+        |level: &Level| matches!(&group.verdict, Verdict::Use { level: of, .. } if of == level);
+    all.retain(|level| !is_winner(level));
+    let labeled = LABELS.iter().map(|&wanted| {
+        let own = all.iter().filter(|level| label(level) == wanted);
+        (wanted, own.map(|&level| level.clone()).collect::<Vec<_>>())
+    });
+    labeled.filter(|(_, levels)| !levels.is_empty()).collect()
 }
 
 /// That nothing is faster of what was compared.
@@ -625,13 +683,26 @@ fn reason(findings: &Findings, doubt: &ConfidenceLimit) -> String {
         },
         ConfidenceLimit::TooFew => format!("an interval is not known yet, after {based}."),
         ConfidenceLimit::Open {
-            group,
+            group: name,
             level,
+            ratio,
             stake,
         } => {
-            let with = with_memory(group);
+            let with = with_memory(name);
+            let mut groups = findings.groups.iter();
+            let group = groups.find(|group| group.name == *name);
+            // Its ratio to the reference is in the first table, the one to another not.
+            let winner = group.and_then(advised).filter(|of| !of.reference);
+            let than = winner.map_or_else(String::new, |winner| {
+                format!(
+                    " than {} (compared directly {}, 95% CI {})",
+                    naming::level(&naming::own_level(findings, winner)),
+                    number::ratio(ratio.estimate),
+                    ends(ratio, number::ratio)
+                )
+            });
             format!(
-                "{} may still be up to {} faster{with}, after {based}.",
+                "{} may still be up to {} faster{than}{with}, after {based}.",
                 naming::level(level),
                 percent(*stake)
             )
@@ -752,6 +823,45 @@ mod tests {
         );
         assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
         assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: an interval is not known"));
+    }
+
+    #[test]
+    fn what_may_beat_the_winner_has_the_interval_that_says_so() {
+        let mut findings = fixture::one_memory();
+        findings.caveats.clear();
+        let level = Level::PageSize(PageSize::kib(16));
+        let Verdict::Use { open, .. } = &mut findings.groups[0].verdict else {
+            panic!("8 KiB wins");
+        };
+        open.push(level);
+        let cell = &mut findings.groups[0].cells[3];
+        (cell.left, cell.decision, cell.likely) = (None, Some(Decision::Open), None);
+        // Nobody knows how it stands to the default, which had moods of its own.
+        cell.ratio = Some(Interval {
+            estimate: 1.442,
+            low: 0.369,
+            high: 5.643,
+            batches: 6,
+        });
+        cell.over_advised = Some(Interval {
+            estimate: 0.912,
+            low: 0.73,
+            high: 1.14,
+            batches: 6,
+        });
+        assert_eq!(
+            confidence(&findings).unwrap().text(),
+            "CONFIDENCE LOW: 16 KiB may still be up to 14% faster than 8 KiB (compared \
+             directly 0.912, 95% CI 0.730 to 1.140), after 81 of 88 passes in 2 sittings."
+        );
+        let page = crate::experiment::findings(&findings).verbose(200, false);
+        let page = page.replace('\u{a0}', " ");
+        let row = page
+            .lines()
+            .filter(|line| line.contains("may be faster than 8 KiB"));
+        assert_eq!(row.count(), 2, "{page}");
+        let cell = page.matches("0.912 (0.730 to 1.140)").count();
+        assert_eq!(cell, 1, "{page}");
     }
 
     #[test]
@@ -1001,6 +1111,47 @@ mod tests {
         assert_eq!(
             answers(&findings)[0].text(),
             "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+        );
+    }
+
+    #[test]
+    fn others_that_are_faster_are_named_by_how_they_compare_with_the_winner() {
+        let mut findings = fixture::one_memory();
+        let level = |kib| Level::PageSize(PageSize::kib(kib));
+        let over = |estimate: f64, half: f64| {
+            Some(Interval {
+                estimate,
+                low: estimate / half,
+                high: estimate * half,
+                batches: 9,
+            })
+        };
+        let group = &mut findings.groups[0];
+        group.cells[1].reference = false;
+        group.cells[0].reference = true;
+        for cell in &mut group.cells[1..] {
+            (cell.decision, cell.likely) = (Some(Decision::Better), None);
+        }
+        // 4 KiB led when 64 KiB left, and 8 KiB won.
+        let left = group.cells[4].left.as_mut().unwrap();
+        left.why = DepartureReason::Behind { leader: 1 };
+        (group.cells[1].left, group.cells[3].left) = (None, None);
+        group.cells[1].ratio = over(1.8309, 1.1);
+        group.cells[1].over_advised = over(0.9986, 1.01);
+        group.cells[3].over_advised = over(0.98, 1.2);
+        group.cells[4].over_advised = over(0.84, 1.05);
+        group.verdict = Verdict::Use {
+            level: level(8),
+            ratio: over(1.8335, 1.1).unwrap(),
+            ties: vec![level(4), level(16)],
+            open: Vec::new(),
+        };
+        let said = answers(&findings)[0].text();
+        assert!(
+            said.ends_with(
+                " May be faster: 16 KiB. As fast: 4 KiB. Also faster, but by less: 64 KiB."
+            ),
+            "{said}"
         );
     }
 

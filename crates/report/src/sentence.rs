@@ -474,7 +474,7 @@ mod tests {
         };
         assert_eq!(
             answer_to(one(), leads),
-            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB leads by 12%."
+            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB leads by 12%. Not decided: 2 KiB."
         );
         assert!(said(&fixture::empty())[0].ends_with("nothing was measured yet."));
         let mut silent = one();

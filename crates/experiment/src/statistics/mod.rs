@@ -198,6 +198,12 @@ pub enum Decision {
     Open,
 }
 
+/// Whether the first of a ratio's two leads the second so far: by more than the margin, and
+/// with an interval that says something. Less is no difference, or chance.
+pub fn leads(ratio: &Interval, margin: f64) -> bool {
+    ratio.says_something() && ratio.estimate > 1.0 + margin
+}
+
 /// Reads an interval. `margin` is a share: 0.03 takes ratios from 1/1.03 to
 /// 1.03 as no difference.
 pub fn decision(interval: &Interval, margin: f64) -> Decision {

@@ -10,7 +10,7 @@ use octavo_experiment::{
     lockstep::{BATCH_PASSES, DepartureReason, Horizon},
     plan::{Factor, Level, SnapshotKey},
     record::Source,
-    statistics::{Decision, Interval},
+    statistics::{Decision, Interval, leads},
     verdict::{BufferFinding, Verdict},
 };
 
@@ -339,7 +339,7 @@ fn undecided(
         let mut cells = group.cells.iter();
         cells.find(|cell| naming::own_level(findings, cell) == *level)
     };
-    let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
+    let ratio = |level: &Level| of(level)?.ratio;
     // What has some figures, but too few to compare, is open.
     let has_figures = |level: &Level| of(level).is_some_and(|cell| cell.throughput.is_some());
     let mut missing = missing(findings, group);
@@ -349,27 +349,39 @@ fn undecided(
         .filter(|of| !missing.contains(of))
         .cloned()
         .collect();
-    let leader = leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?)));
-    let why = match leader.filter(|(_, ratio)| signed(*ratio) != "0%") {
-        Some((name, ratio)) => format!(
-            "no clear winner yet, {name} leads by {}.",
-            signed(ratio).trim_start_matches('+')
-        ),
+    let leader = leader.and_then(|leader| Some((leader, ratio(leader)?)));
+    let leader = leader.filter(|(_, ratio)| leads(ratio, findings.plan.margin));
+    let why = match leader {
+        Some((leader, ratio)) => {
+            let others: Vec<Level> = open.iter().filter(|of| *of != leader).cloned().collect();
+            let others = match others.as_slice() {
+                [] => String::new(),
+                others => format!(" Not decided: {}.", naming::levels(others, "and")),
+            };
+            format!(
+                "no clear winner yet, {} leads by {}.{others}",
+                naming::level(leader),
+                signed(ratio.estimate).trim_start_matches('+')
+            )
+        }
         None => {
             let is_slower =
                 |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
-            let hopeful: Vec<Level> = open.iter().filter(|of| !is_slower(of)).cloned().collect();
-            match (hopeful.as_slice(), open.as_slice()) {
-                ([], []) => format!(
+            let (slower, hopeful): (Vec<Level>, Vec<Level>) =
+                open.iter().cloned().partition(|of| is_slower(&of));
+            let hopeful = (!hopeful.is_empty())
+                .then(|| format!("{} could still be faster.", naming::levels(&hopeful, "or")));
+            let are = if slower.len() == 1 { "is" } else { "are" };
+            let slower = (!slower.is_empty()).then(|| {
+                let slower = naming::levels(&slower, "and");
+                format!("{slower} {are} likely slower, but not surely.")
+            });
+            match hopeful.is_none() && slower.is_none() {
+                true => format!(
                     "nothing else that was {} is faster.",
                     findings.source.name()
                 ),
-                ([], [one]) => format!("{} is likely slower, but not surely.", naming::level(one)),
-                ([], all) => format!(
-                    "{} are likely slower, but not surely.",
-                    naming::levels(all, "and")
-                ),
-                (some, _) => format!("{} could still be faster.", naming::levels(some, "or")),
+                false => join(hopeful.into_iter().chain(slower), " "),
             }
         }
     };
@@ -1002,10 +1014,12 @@ mod tests {
             said(&findings),
             "KEEP 4 KiB PAGES FOR NOW: 8 KiB or 16 KiB could still be faster."
         );
+        // It is open all the same, and more time would settle it.
         findings.groups[0].cells[3].likely = Some(Decision::Worse);
         assert_eq!(
             said(&findings),
-            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster. 16 KiB is likely slower, but \
+             not surely."
         );
         findings.groups[0].cells[2].likely = Some(Decision::Worse);
         assert_eq!(
@@ -1099,18 +1113,37 @@ mod tests {
     }
 
     #[test]
-    fn nobody_leads_by_nothing() {
+    fn nobody_leads_within_the_margin_or_without_an_interval() {
         let mut findings = fixture::one_memory();
         let level = Level::PageSize(PageSize::kib(8));
-        findings.groups[0].cells[2].ratio.as_mut().unwrap().estimate = 1.004;
         findings.groups[0].verdict = Verdict::Inconclusive {
             open: vec![level.clone()],
             leader: Some(level),
             more_s: None,
         };
+        let mut said = |estimate, low, high| {
+            findings.groups[0].cells[2].ratio = Some(Interval {
+                estimate,
+                low,
+                high,
+                batches: 2,
+            });
+            answers(&findings)[0].text()
+        };
+        for (estimate, low, high) in [
+            (1.004, 0.9, 1.1),
+            (1.01, 0.9, 1.1),
+            (1.03, 5e-13, 2e12),
+            (1.2, 0.0, f64::INFINITY),
+        ] {
+            assert_eq!(
+                said(estimate, low, high),
+                "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+            );
+        }
         assert_eq!(
-            answers(&findings)[0].text(),
-            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+            said(1.05, 0.9, 1.2),
+            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB leads by 5%."
         );
     }
 

@@ -82,7 +82,7 @@ pub enum Caveat {
     FoundOther {
         /// Where it stands.
         statement: String,
-        /// The fewest rows of a cell, to 1,000 transactions.
+        /// The fewest rows a run of it in a cell.
         least: f64,
         /// The most.
         most: f64,

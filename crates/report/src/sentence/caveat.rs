@@ -116,8 +116,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             least,
             most,
         } => format!(
-            "The same transactions found other rows in other cells: {statement}, {} to {} in 1,000 \
-             transactions. Page sizes are compared that did not do the same. A query whose first row is taken \
+            "The same transactions found other rows in other cells: {statement}, {} to {} rows each \
+             time. Page sizes are compared that did not do the same. A query whose first row is taken \
              needs an ORDER BY.",
             number(*least),
             number(*most)

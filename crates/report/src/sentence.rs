@@ -844,6 +844,31 @@ mod tests {
     }
 
     #[test]
+    fn predicted_copies_have_the_sizes_of_their_table() {
+        let mut findings = fixture::one_memory();
+        findings.source = Source::Predicted;
+        let estimate = ("size of the data".to_owned(), "about 45.8 MiB".to_owned());
+        findings.storage.push(estimate);
+        let sizes = findings.snapshots.iter().map(|of| of.size);
+        let (least, most) = (sizes.clone().min().unwrap(), sizes.max().unwrap());
+        let of = |findings: &Findings, wanted: &str| {
+            let mut all = conditions(findings).into_iter();
+            all.find(|(name, _)| name == wanted).map(|(_, value)| value)
+        };
+        let said = of(&findings, "data").unwrap();
+        assert!(
+            said.starts_with(&format!("{least} to {most} by page size")),
+            "{said}"
+        );
+        assert_eq!(of(&findings, "size of the data"), None);
+        // Of generated rows there is no copy.
+        findings.snapshots.clear();
+        assert_eq!(of(&findings, "data").unwrap(), "modeled, not loaded");
+        let estimate = of(&findings, "size of the data");
+        assert_eq!(estimate.as_deref(), Some("about 45.8 MiB"));
+    }
+
+    #[test]
     fn facts_of_one_cell_are_no_conditions() {
         let findings = fixture::findings();
         assert_eq!(values_named(&findings, "page_size"), [""; 0]);

@@ -35,7 +35,7 @@ use crate::{
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
-    store::{PART, PREDICTED, SOURCE, StoredSnapshot},
+    store::{DATA_SIZE, PART, PREDICTED, SOURCE, StoredSnapshot},
     waits::{ResourceTimes, WaitTally},
 };
 
@@ -224,8 +224,11 @@ impl Executor for PredictedExecutor<'_> {
                 cpu.map_or_else(String::new, |cpu| cpu.source.clone()),
             ),
             ("processors", self.processors()),
-            ("size of the data", self.data()),
         ];
+        // Copies of the user's own data have their sizes.
+        if self.own.is_empty() {
+            facts.push((DATA_SIZE, self.data()));
+        }
         let modeled = self.resolved.plan().databases[0].modeled();
         if let Ok(Comparison::AsOf(other)) = modeled.map(|of| of.comparison) {
             facts.push((

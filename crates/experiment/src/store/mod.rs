@@ -58,6 +58,9 @@ pub(crate) const PART: &str = "predicted part";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
+/// By which name, of storage, a prediction keeps how large its data is about.
+pub const DATA_SIZE: &str = "size of the data";
+
 /// How a snapshot was made that was derived from no other.
 pub(crate) const LOADED: &str = "load";
 

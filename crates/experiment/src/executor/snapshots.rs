@@ -51,6 +51,7 @@ impl Snapshots {
         monitor: &Monitor<'_>,
     ) -> Result<Option<StoredSnapshot>, CampaignError> {
         let made = self.make_within_limit(key, resolved, monitor);
+        let made = made.map_err(|error| of_source(error, resolved));
         match (made, monitor.passed_limit()) {
             (Err(CampaignError::Database(DatabaseError::Stopped)), Some(limit))
                 if !monitor.interrupted() =>
@@ -267,6 +268,17 @@ fn check(
             clause: broken.clause.clone(),
             what: broken.first_violation.clone().unwrap_or_default(),
         }),
+    }
+}
+
+/// What is damaged in a copy of the user's file is damaged there: that is the one to mend.
+fn of_source(error: CampaignError, resolved: &ResolvedPlan<'_>) -> CampaignError {
+    match (&resolved.plan().own, error) {
+        (Some(own), CampaignError::Database(DatabaseError::Damaged { said, .. })) => {
+            let path = Path::new(&own.copy.source);
+            CampaignError::Database(DatabaseError::damaged_source(path, &said))
+        }
+        (_, error) => error,
     }
 }
 

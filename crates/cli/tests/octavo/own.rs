@@ -1063,7 +1063,7 @@ fn own_statements_that_cannot_be_predicted_are_refused_in_a_line() {
         ),
         (
             &["--copy-of=app/my.db"],
-            &["journal-mode delete", "predict knows wal", "octavo advise"],
+            &["journal-mode delete", "--journal-mode wal", "octavo advise"],
         ),
         (
             &[

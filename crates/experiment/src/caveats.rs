@@ -4,6 +4,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::{LeftOut, Share};
 use serde::{Serialize, Serializer};
 
+pub use crate::budget::OverBudget;
 use crate::{
     machine::{Cause, Disturbance},
     plan::Cell,
@@ -235,6 +236,8 @@ pub enum Caveat {
         /// What the database says, the same of all of them.
         reason: String,
     },
+    /// The fewest passes that compare anything took longer than the budget.
+    OverBudget(OverBudget),
     /// Other runs gave no result.
     RunsFailed {
         /// So many.
@@ -356,6 +359,7 @@ impl Caveat {
             | Self::NoDeviceCounters
             | Self::Grows { .. }
             | Self::InPart { .. }
+            | Self::OverBudget(_)
             | Self::NotPredicted { .. } => Severity::Note,
         }
     }

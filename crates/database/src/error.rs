@@ -1,6 +1,10 @@
 //! Why a database could not do something.
 
-use std::{io, ops::ControlFlow, path::PathBuf};
+use std::{
+    io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use octavo_workload::ConnectionError;
 
@@ -41,6 +45,14 @@ pub enum DatabaseError {
         name: String,
         /// What is wrong with it, and what to do.
         reason: String,
+    },
+    /// A database's file cannot be read as one.
+    #[error("{} is damaged ({said})", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the database says.
+        said: String,
     },
     /// The user's own rows or schema cannot be as they are with this page size or version.
     #[error("{}{reason}", REFUSES_ROWS)]
@@ -109,6 +121,14 @@ pub(crate) fn unless_stopped(flow: ControlFlow<()>) -> Result<()> {
 }
 
 impl DatabaseError {
+    /// That the user's own file is damaged, whenever that was found.
+    pub fn damaged_source(path: &Path, said: &str) -> Self {
+        Self::Source {
+            name: path.display().to_string(),
+            reason: format!("is damaged ({said}): restore it, or try sqlite3's .recover"),
+        }
+    }
+
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
         match self {

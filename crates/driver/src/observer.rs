@@ -50,8 +50,8 @@ pub struct Sample {
     /// whether the measured part had begun. What is cut off its beginning is
     /// known at its end.)
     pub measured: bool,
-    /// Whether it was measured but partly cut off as warm-up, so that the figures leave it
-    /// out. Its failures and retries still count.
+    /// Whether it was measured but cut off as warm-up, so that the figures leave it out: the
+    /// second in which they begin is two samples. Its failures and retries still count.
     pub cut: bool,
     /// Length of the sample; the last one of a part may be short.
     pub length: Duration,

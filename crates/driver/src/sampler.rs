@@ -43,6 +43,16 @@ struct Signals<'l> {
     interrupted: &'l (dyn Fn() -> bool + Sync),
 }
 
+/// A batch that began within a second.
+struct BegunBatch {
+    at: Instant,
+    counters: Counters,
+    /// The second until then.
+    before: Sample,
+    /// Outcomes of the second since then.
+    since: Counts,
+}
+
 /// Sums up each second and moves the run from phase to phase.
 pub(crate) struct Sampler<'a> {
     database: CounterReader,
@@ -63,6 +73,11 @@ pub(crate) struct Sampler<'a> {
     portion: Counts,
     /// Outcomes of the current second.
     second: Counts,
+    /// Batches that began in the current second.
+    begun: Vec<BegunBatch>,
+    /// Seconds in which batches began, by their place in the series: each second divided at
+    /// the beginning of one of them, where the figures may begin.
+    divided: Vec<(usize, [Sample; 2])>,
     /// Totals of all outcomes taken over, and how many transactions ended.
     taken: (Totals, u64),
     /// Arrivals that had begun when outcomes were last taken over.
@@ -114,6 +129,8 @@ impl<'a> Sampler<'a> {
             spare: Recorder::spare(),
             portion: Counts::new(kinds),
             second: Counts::new(kinds),
+            begun: Vec::new(),
+            divided: Vec::new(),
             taken: (Totals::default(), 0),
             started: 0,
             series: Vec::new(),
@@ -226,6 +243,11 @@ impl<'a> Sampler<'a> {
         let (end, after) = self.last;
         self.observer.figures_from(figures.edge);
         let from = figures.begin - self.start;
+        // The second in which the figures begin is two, so that those of the figures add up.
+        let begins = |(_, parts): &&(usize, [Sample; 2])| parts[0].at == from;
+        if let Some(&(place, parts)) = self.divided.iter().find(begins) {
+            self.series.splice(place..=place, parts);
+        }
         for sample in &mut self.series {
             let is_in_figures = sample.at.saturating_sub(sample.length) >= from;
             sample.cut = sample.measured && !is_in_figures;
@@ -317,6 +339,13 @@ impl<'a> Sampler<'a> {
                 if let Some(measured) = &mut self.measured {
                     measured.begin_batch(batch);
                 }
+                let before = self.sample(self.last, (now, reading.counters), &self.second, backlog);
+                self.begun.push(BegunBatch {
+                    at: now,
+                    counters: reading.counters,
+                    before,
+                    since: Counts::new(self.settings.workload.transactions()),
+                });
                 self.observer.edge();
             }
         } else if let Some(measured) = &mut self.measured
@@ -393,6 +422,9 @@ impl<'a> Sampler<'a> {
         self.taken.0 = self.taken.0.plus(&self.portion);
         self.taken.1 += self.portion.transactions();
         self.second.add(&self.portion);
+        for begun in &mut self.begun {
+            begun.since.add(&self.portion);
+        }
         if let Some(measured) = &mut self.measured {
             measured.end_tick(now, reading.counters, self.taken.0, gap);
             if let Some(batch) = measured.batches.last_mut() {
@@ -406,25 +438,14 @@ impl<'a> Sampler<'a> {
     /// Ends a sample; the counters as in [`Self::take_over`].
     fn sum_up(&mut self, patience: Duration) -> Instant {
         let (now, Reading { counters, .. }) = self.take_over(patience);
-        let since = counters - self.last.1;
-        let latency = self.second.percentiles();
-        let sample = Sample {
-            at: now - self.start,
-            measured: self.measured.is_some(),
-            cut: false,
-            length: now - self.last.0,
-            transactions: self.second.transactions(),
-            counted: self.second.counted(),
-            buffer_misses: since.buffer_misses,
-            read_bytes: since.read_bytes,
-            written_bytes: since.written_bytes(),
-            p50_us: latency.p50_us,
-            p99_us: latency.p99_us,
-            max_us: latency.max_us,
-            retries: self.second.retries(),
-            failed: self.second.failed(),
-            backlog: self.backlog(now).map(|(waiting, _)| waiting),
-        };
+        let backlog = self.backlog(now);
+        let sample = self.sample(self.last, (now, counters), &self.second, backlog);
+        for begun in std::mem::take(&mut self.begun) {
+            let from = (begun.at, begun.counters);
+            let rest = self.sample(from, (now, counters), &begun.since, backlog);
+            let parts = [begun.before, rest];
+            self.divided.push((self.series.len(), parts));
+        }
         self.observer.second(&Second {
             sample: &sample,
             counts: &self.second,
@@ -433,6 +454,35 @@ impl<'a> Sampler<'a> {
         self.series.push(sample);
         self.last = (now, counters);
         now
+    }
+
+    /// What was done between two moments, with the counters at each.
+    fn sample(
+        &self,
+        (from, before): (Instant, Counters),
+        (to, after): (Instant, Counters),
+        counts: &Counts,
+        backlog: Option<(u64, u64)>,
+    ) -> Sample {
+        let since = after - before;
+        let latency = counts.percentiles();
+        Sample {
+            at: to - self.start,
+            measured: self.measured.is_some(),
+            cut: false,
+            length: to - from,
+            transactions: counts.transactions(),
+            counted: counts.counted(),
+            buffer_misses: since.buffer_misses,
+            read_bytes: since.read_bytes,
+            written_bytes: since.written_bytes(),
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            max_us: latency.max_us,
+            retries: counts.retries(),
+            failed: counts.failed(),
+            backlog: backlog.map(|(waiting, _)| waiting),
+        }
     }
 
     /// Transactions due but not begun, and all due so far, as of the last [`Self::take_over`],

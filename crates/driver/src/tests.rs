@@ -704,6 +704,12 @@ fn a_slow_beginning_is_left_out_of_all_figures_alike() {
         .sum();
     assert_eq!(latencies, drive.transactions());
     assert_eq!(drive.counts.late.count(), drive.transactions());
+    // The seconds of the figures add up to them.
+    let measured = || drive.series.iter().filter(|sample| sample.measured);
+    let transactions: u64 = measured().map(|sample| sample.transactions).sum();
+    assert_eq!(transactions, drive.transactions());
+    let read: u64 = measured().map(|sample| sample.buffer_misses).sum();
+    assert_eq!(read, misses);
     for sample in &drive.series {
         let begin = sample.at.saturating_sub(sample.length);
         let from = drive.warm_up.as_secs_f64() + found.cut_s;

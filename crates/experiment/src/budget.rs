@@ -7,12 +7,50 @@
 use std::time::Duration;
 
 use octavo_units::ByteCount;
+use serde::{Deserialize, Serialize};
+
+use crate::store::{Store, StoreError};
 
 /// The least time within slices that is worth an experiment, a cell.
 const MEASURED_MIN: Duration = Duration::from_secs(3);
 
 /// The shortest warm-up of a cell.
 const WARM_UP_MIN: Duration = Duration::from_millis(500);
+
+/// Passes that took longer than the budget: nothing is compared with fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverBudget {
+    /// How many there are at least.
+    pub passes: usize,
+    /// The budget, in seconds.
+    pub budget_s: f64,
+    /// The time of everything until the last of them, in seconds.
+    pub took_s: f64,
+}
+
+/// Under which topic a store keeps it.
+const OVER: &str = "over budget";
+
+impl OverBudget {
+    /// Keeps it, or that a later session had the time.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(crate) fn keep(store: &mut Store, over: Option<&Self>) -> Result<(), StoreError> {
+        let kept = over.and_then(|over| serde_json::to_string(over).ok());
+        let fact = kept.map(|kept| ("passes".to_owned(), kept));
+        store.replace_facts(OVER, fact.as_slice())
+    }
+
+    /// What a store has of it; `None` of what is damaged.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn read(store: &Store) -> Result<Option<Self>, StoreError> {
+        let kept = store.facts(OVER)?.pop();
+        Ok(kept.and_then(|(_, kept)| serde_json::from_str(&kept).ok()))
+    }
+}
 
 /// The least time of one sitting that is worth something, behind the making
 /// of snapshots of at most `data`.

@@ -4,6 +4,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::{LeftOut, Share};
 use serde::{Serialize, Serializer};
 
+pub use crate::budget::OverBudget;
 use crate::{
     machine::{Cause, Disturbance},
     plan::Cell,
@@ -85,7 +86,7 @@ pub enum Caveat {
     FoundOther {
         /// Where it stands.
         statement: String,
-        /// The fewest rows of a cell, to 1,000 transactions.
+        /// The fewest rows a run of it in a cell.
         least: f64,
         /// The most.
         most: f64,
@@ -238,6 +239,8 @@ pub enum Caveat {
         /// What the database says, the same of all of them.
         reason: String,
     },
+    /// The fewest passes that compare anything took longer than the budget.
+    OverBudget(OverBudget),
     /// Other runs gave no result.
     RunsFailed {
         /// So many.
@@ -359,6 +362,7 @@ impl Caveat {
             | Self::NoDeviceCounters
             | Self::Grows { .. }
             | Self::InPart { .. }
+            | Self::OverBudget(_)
             | Self::NotPredicted { .. } => Severity::Note,
         }
     }

@@ -66,7 +66,9 @@ pub enum ConfidenceLimit {
         group: String,
         /// The level of which most is at stake.
         level: Level,
-        /// By its interval it may be better by this share, 0 to 1.
+        /// Its throughput over that of what is advised.
+        ratio: Interval,
+        /// By the upper end of that it may be better by this share, 0 to 1.
         stake: f64,
     },
     /// In one sitting a level was better than what is advised.
@@ -148,13 +150,14 @@ fn of_levels(findings: &Findings) -> Option<(ConfidenceLevel, ConfidenceLimit)> 
     };
     for group in groups() {
         for (level, cell) in contenders(group) {
-            let Some(stake) = stake(group, cell) else {
+            let Some(ratio) = over_advised(group, cell) else {
                 return Some((ConfidenceLevel::Low, ConfidenceLimit::TooFew));
             };
-            let (group, level) = (group.name.clone(), level.clone());
+            let stake = (ratio.high - 1.0).max(0.0);
             let doubt = ConfidenceLimit::Open {
-                group,
-                level,
+                group: group.name.clone(),
+                level: level.clone(),
+                ratio,
                 stake,
             };
             add(stake, doubt);
@@ -200,18 +203,19 @@ fn contenders(group: &GroupFindings) -> impl Iterator<Item = (&Level, &CellFindi
     })
 }
 
-/// By which share a level may be better than what its group is advised; `None` where an
-/// interval says nothing.
-fn stake(group: &GroupFindings, cell: &CellFindings) -> Option<f64> {
+/// The throughput of a level over that of what its group is advised; `None` where an interval
+/// says nothing.
+///
+/// It is not made from the two ratios to the reference where the two can be compared directly:
+/// what the reference did in some batches makes both ratios uncertain, and theirs not at all.
+fn over_advised(group: &GroupFindings, cell: &CellFindings) -> Option<Interval> {
     let over_reference = cell.ratio.filter(Interval::says_something)?;
     let over_advised = match (&group.verdict, cell.over_advised) {
         (Verdict::Use { .. }, Some(over)) => over,
         (Verdict::Use { ratio, .. }, None) => over_reference.over(ratio),
         _ => over_reference,
     };
-    over_advised
-        .says_something()
-        .then(|| (over_advised.high - 1.0).max(0.0))
+    Some(over_advised).filter(Interval::says_something)
 }
 
 /// The level that was better than what is advised by the largest share in one sitting, with

@@ -11,7 +11,7 @@ use crate::{
     inputs::Inputs,
     lockstep::{Candidate, DepartureReason, Group, GroupJudgement, Judgement, Levels},
     plan::{Cell, Factor, Level, Plan},
-    statistics::{Decision, Interval, decision, error_of_one},
+    statistics::{Decision, Interval, decision, error_of_one, leads},
 };
 
 /// What to do in one group of cells.
@@ -55,7 +55,7 @@ pub enum Verdict {
     Inconclusive {
         /// Levels that may be better than the reference.
         open: Vec<Level>,
-        /// The level that leads.
+        /// The level that leads, by more than the margin.
         leader: Option<Level>,
         /// How much more measuring would settle it, in seconds within slices of
         /// all cells together, if means and spreads stay as they are; `None`
@@ -122,7 +122,10 @@ pub(crate) fn verdict(
         };
     }
     let leader = rivals()
-        .filter(|(_, candidate)| is_open(candidate) && estimate(candidate) > 1.0)
+        .filter(|(_, candidate)| {
+            let leads = |ratio: &Interval| leads(ratio, plan.margin);
+            is_open(candidate) && candidate.ratio.as_ref().is_some_and(leads)
+        })
         .max_by(|(_, one), (_, other)| estimate(one).total_cmp(&estimate(other)));
     let more: Option<Vec<Duration>> = rivals()
         .filter(|(_, candidate)| is_open(candidate))

@@ -263,8 +263,8 @@ pub(crate) struct ResourceTimes {
     pub(crate) clients: u32,
     /// Processors.
     pub(crate) processors: u32,
-    /// How long the device had reads in flight, and what is written.
-    pub(crate) occupied_ns: [f64; 2],
+    /// How long reads were under way, and what is written.
+    pub(crate) under_way_ns: [f64; 2],
 }
 
 impl WaitTally {
@@ -290,7 +290,7 @@ impl WaitTally {
             elapsed_ns,
             clients,
             processors,
-            occupied_ns: [reads_ns, writes_ns],
+            under_way_ns: [reads_ns, writes_ns],
         } = *times;
         let of = |whole_ns: f64| move |ns: f64| if whole_ns > 0.0 { ns / whole_ns } else { 0.0 };
         let clients = of(elapsed_ns * f64::from(clients));

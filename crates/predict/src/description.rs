@@ -132,8 +132,13 @@ pub(crate) fn not_modeled(
     value: impl fmt::Display,
     known: impl fmt::Display,
 ) -> DatabaseError {
-    let reason =
-        format!("there is no model of it, predict knows {known}; octavo advise measures it");
+    let known = known.to_string();
+    // As it is typed: sizes are written without a space.
+    let typed = known.replace(' ', "");
+    let reason = format!(
+        "there is no model of it, predict knows {known}: give --{option} {typed}, or measure it with \
+         octavo advise"
+    );
     database.refuse(option, value, reason)
 }
 

@@ -152,7 +152,10 @@ mod tests {
         ] {
             let options = [(option.to_owned(), value.to_owned())];
             let refused = model_of(database, &options, true).unwrap_err().to_string();
-            let part = format!("predict knows {known}; octavo advise measures it");
+            let typed = known.replace(' ', "");
+            let part = format!(
+                "predict knows {known}: give --{option} {typed}, or measure it with octavo advise"
+            );
             assert!(
                 refused.contains(option) && refused.contains(&part),
                 "{refused}"

@@ -143,6 +143,8 @@ pub struct System {
     source: Source,
     device: Paced,
     occupied: Occupied,
+    /// The same until whoever waits has what was asked for, which [`Setup::slowness`] makes later.
+    under_way: Occupied,
     background: Background,
     /// Who waits for what is written in the background, and since when.
     behind: Vec<(usize, Moment)>,
@@ -207,6 +209,8 @@ struct ModeledClient {
     working: Work,
     /// When what it asked of the device began.
     since: Moment,
+    /// Whether the device has answered what is waited for.
+    is_answered: bool,
     /// Since when it waits for others.
     waits_since: Moment,
     began: Moment,
@@ -271,6 +275,7 @@ impl System {
             now,
             device,
             occupied: Occupied::default(),
+            under_way: Occupied::default(),
             background: Background::new(miniature),
             behind: Vec::new(),
             checkpointing: None,
@@ -458,6 +463,13 @@ impl System {
         self.occupied.ns()
     }
 
+    /// How long requests were under way so far, for reads and for what is written, in nanoseconds
+    /// of which requests of the same moment have a part each. It is the time in which a client
+    /// waits for one, of which the device may take a part alone: see [`Setup::slowness`].
+    pub fn under_way_ns(&self) -> [f64; 2] {
+        self.under_way.ns()
+    }
+
     /// Clients that work.
     pub(crate) fn clients(&self) -> usize {
         self.active
@@ -483,6 +495,10 @@ impl System {
             Event::Waited(client) => {
                 let seat = &mut self.seats[client];
                 let io = seat.ios[seat.next];
+                // A checkpoint in the background was no request of the client's.
+                if std::mem::take(&mut seat.is_answered) {
+                    self.under_way.end(self.now, io.purpose);
+                }
                 seat.note(self.now.since(seat.since), io);
                 self.get(client);
                 if io.purpose == Purpose::Read {
@@ -747,6 +763,7 @@ impl System {
         match tag {
             IN_BACKGROUND => {
                 self.occupied.end(self.now, Purpose::Background);
+                self.under_way.end(self.now, Purpose::Background);
                 self.background.complete();
                 self.feed()?;
                 if self.background.is_idle()
@@ -777,6 +794,7 @@ impl System {
                 let purpose = seat.ios[seat.next].purpose;
                 self.occupied.end(self.now, purpose);
                 let at = self.end_of(seat.since, purpose);
+                self.seats[client].is_answered = true;
                 self.schedule(at, Event::Waited(client));
             }
         }
@@ -801,6 +819,7 @@ impl System {
 
     fn submit(&mut self, tag: Tag, io: Io) -> Result<(), PredictError> {
         self.occupied.begin(self.now, io.purpose);
+        self.under_way.begin(self.now, io.purpose);
         let request = Request {
             offset: self.miniature.place(io.request.offset),
             ..io.request
@@ -823,7 +842,11 @@ impl System {
 
     /// The log's request is over.
     fn logged(&mut self) -> Result<(), PredictError> {
-        if let (Some((since, io)), Some(maker)) = (self.logging.take(), self.commits.maker()) {
+        let logged = self.logging.take();
+        if let Some((_, io)) = logged {
+            self.under_way.end(self.now, io.purpose);
+        }
+        if let (Some((since, io)), Some(maker)) = (logged, self.commits.maker()) {
             let (seat, ns) = (&mut self.seats[maker], self.now.since(since));
             seat.note(ns, io);
             // That was its own.
@@ -879,6 +902,7 @@ impl ModeledClient {
             burst: Work::default(),
             working: Work::default(),
             since: Moment::START,
+            is_answered: false,
             waits_since: Moment::START,
             began: Moment::START,
             done: Done::nothing(),

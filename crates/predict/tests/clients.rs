@@ -92,6 +92,28 @@ fn simple_update() -> Pgbench {
 }
 
 #[test]
+fn what_one_client_waits_for_is_under_way_though_the_device_is_done() {
+    // Reads take three times as long as the device says, so that it is idle for most of that.
+    let mut slowness = Slowness::default();
+    slowness.0[Purpose::Read as usize] = 3.0;
+    for database in ["sqlite", "postgres"] {
+        let setup = Setup {
+            slowness,
+            ..setup(model(database), 1, 1e5)
+        };
+        let device = Constant::new(ByteCount::mib(4096), 100_000);
+        let mut system = System::new(&simple_update(), &setup, Box::new(device)).unwrap();
+        let mut read_ns = 0;
+        let see = &mut |done: &Done| read_ns += done.asked(Purpose::Read).waited_ns;
+        system.run(200, see).unwrap();
+        let [under_way, occupied] = [system.under_way_ns(), system.occupied_ns()].map(|of| of[0]);
+        let part = |ns: f64| ns / read_ns as f64;
+        assert!((part(under_way) - 1.0).abs() < 0.01, "{}", part(under_way));
+        assert!(part(occupied) < 0.4, "{}", part(occupied));
+    }
+}
+
+#[test]
 fn processors_bound_throughput() {
     for clients in [2, 8] {
         let ran = run(&simple_update(), clients, 1e6, 1);

@@ -194,6 +194,26 @@ pub(crate) fn percent(share: f64) -> String {
     if text == "-0%" { "0%".into() } else { text }
 }
 
+/// Shares of one whole in whole percent, which come to the sum of all rounded once: to 100 where
+/// the shares come to 1. Of parts rounded down, those with the largest rest have one more (the
+/// method of the largest remainder).
+pub(crate) fn whole_percents(shares: &[f64]) -> Vec<u32> {
+    let exact: Vec<f64> = shares
+        .iter()
+        .map(|share| (share * 100.0).max(0.0))
+        .collect();
+    let mut whole: Vec<u32> = exact.iter().map(|part| part.floor() as u32).collect();
+    let sum = exact.iter().sum::<f64>().round() as u32;
+    let missing = sum.saturating_sub(whole.iter().sum());
+    let rest = |place: usize| exact[place].fract();
+    let mut places: Vec<usize> = (0..exact.len()).collect();
+    places.sort_by(|&one, &other| rest(other).total_cmp(&rest(one)));
+    for place in places.into_iter().take(missing as usize) {
+        whole[place] += 1;
+    }
+    whole
+}
+
 /// A hit rate and the like, 0 to 1, in percent with one decimal, which near
 /// 100% is what differs.
 pub(crate) fn percent_fine(share: f64) -> String {
@@ -371,6 +391,18 @@ mod tests {
         assert_eq!(factors([1.664, 1.41, 1.951]), ["1.66x", "1.41x", "1.95x"]);
         assert_eq!(factors([1.8, 1.6, 11.2]), ["1.8x", "1.6x", "11.2x"]);
         assert_eq!(factors([12.3, f64::INFINITY]), ["12x", "–"]);
+    }
+
+    #[test]
+    fn whole_percents_come_to_all_of_it() {
+        // Each rounded by itself: 66, 18, 10 and 7.
+        assert_eq!(
+            whole_percents(&[0.656, 0.175, 0.0955, 0.0735]),
+            [66, 17, 10, 7]
+        );
+        assert_eq!(whole_percents(&[1.0 / 3.0; 3]), [34, 33, 33]);
+        assert_eq!(whole_percents(&[0.304, 0.003]), [31, 0]);
+        assert_eq!(whole_percents(&[]), [0; 0]);
     }
 
     #[test]

@@ -276,30 +276,35 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
     let plan = &findings.plan;
     let mut steps = Vec::new();
     let edges = findings.groups.iter().filter_map(|group| {
-        let Verdict::Use {
-            level: Level::PageSize(size),
-            ..
-        } = &group.verdict
-        else {
-            return None;
+        let (size, what) = match &group.verdict {
+            Verdict::Use {
+                level: Level::PageSize(size),
+                ..
+            } => (size, "best page size"),
+            // What lies beyond may be better.
+            Verdict::Keep {
+                level: Level::PageSize(size),
+                ..
+            } => (size, "page size to keep"),
+            _ => return None,
         };
         let database = &group.cells.first()?.cell.database;
         let edge = beyond(&plan.page_sizes, *size).filter(|size| {
             let kind = database.kind();
             kind.is_ok_and(|kind| kind.page_sizes.contains(*size))
         })?;
-        Some((edge, group.name.as_str()))
+        Some(((edge, what), group.name.as_str()))
     });
-    let mut groups: Vec<(PageSize, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<((PageSize, &str), Vec<&str>)> = Vec::new();
     for (edge, name) in edges {
         match groups.iter_mut().find(|(of, _)| *of == edge) {
             Some((_, names)) => names.push(name),
             None => groups.push((edge, vec![name])),
         }
     }
-    for (edge, names) in groups {
+    for ((edge, what), names) in groups {
         let sentence = format!(
-            "the best page size is the last one {}. Try {edge} too, in a new directory.",
+            "the {what} is the last one {}. Try {edge} too, in a new directory.",
             findings.source.name()
         );
         // Of all groups none is named.
@@ -474,7 +479,7 @@ mod tests {
         };
         assert_eq!(
             answer_to(one(), leads),
-            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB leads by 12%."
+            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB leads by 12%. Not decided: 2 KiB."
         );
         assert!(said(&fixture::empty())[0].ends_with("nothing was measured yet."));
         let mut silent = one();
@@ -706,6 +711,19 @@ mod tests {
         let mut findings = fixture::one_memory();
         findings.plan.page_sizes = vec![size(4096), size(8192)];
         assert!(next_steps(&findings)[0].contains("Try 16 KiB too"));
+        // Nor is what lies beyond a size that is kept known.
+        let mut kept = findings.clone();
+        kept.groups[0].verdict = Verdict::Keep {
+            level: pages(&[4096]).remove(0),
+            equivalent: Vec::new(),
+            worse: pages(&[8192]),
+        };
+        let hint = "The page size to keep is the last one measured. Try 2 KiB too";
+        let document = crate::experiment::findings(&kept);
+        let verbose = document.verbose(200, false).replace('\u{a0}', " ");
+        let page = document.html().replace('\u{a0}', " ");
+        assert!(verbose.contains(hint), "{verbose}");
+        assert!(page.contains(hint));
         // MariaDB has no pages of 2 KiB.
         fixture::change_database(&mut findings, |of| of.name = "mariadb".into());
         findings.plan.page_sizes = vec![size(4096), size(8192)];
@@ -823,6 +841,31 @@ mod tests {
             .filter(|(other, _)| other == name)
             .map(|(_, value)| value)
             .collect()
+    }
+
+    #[test]
+    fn predicted_copies_have_the_sizes_of_their_table() {
+        let mut findings = fixture::one_memory();
+        findings.source = Source::Predicted;
+        let estimate = ("size of the data".to_owned(), "about 45.8 MiB".to_owned());
+        findings.storage.push(estimate);
+        let sizes = findings.snapshots.iter().map(|of| of.size);
+        let (least, most) = (sizes.clone().min().unwrap(), sizes.max().unwrap());
+        let of = |findings: &Findings, wanted: &str| {
+            let mut all = conditions(findings).into_iter();
+            all.find(|(name, _)| name == wanted).map(|(_, value)| value)
+        };
+        let said = of(&findings, "data").unwrap();
+        assert!(
+            said.starts_with(&format!("{least} to {most} by page size")),
+            "{said}"
+        );
+        assert_eq!(of(&findings, "size of the data"), None);
+        // Of generated rows there is no copy.
+        findings.snapshots.clear();
+        assert_eq!(of(&findings, "data").unwrap(), "modeled, not loaded");
+        let estimate = of(&findings, "size of the data");
+        assert_eq!(estimate.as_deref(), Some("about 45.8 MiB"));
     }
 
     #[test]

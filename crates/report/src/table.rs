@@ -2,6 +2,7 @@
 
 use octavo_driver::{KindCounts, Percentiles};
 use octavo_experiment::{
+    confidence::advised,
     energy::{CellEnergy, CellMachineEnergy},
     findings::{
         Age, CellFindings, CellStability, Findings, GroupFindings, PerTransaction, Tail,
@@ -88,11 +89,20 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
         naming::capital(&naming::rate_in_full(findings)),
         naming::in_group(group)
     );
-    of_cells(findings, group, caption)
+    let mut table = of_cells(findings, group, caption)
         .figure((naming::rate_in_short(findings), 8), rate)
         .words((vs_reference(findings), 1), |cell| {
             compared(cell, cell.ratio)
-        })
+        });
+    // What is said of levels beside the winner is of these: cells that move alike differ by
+    // less than their ratios to the reference allow.
+    if group.cells.iter().any(|cell| cell.over_advised.is_some()) {
+        table = table.words(("vs winner (95% CI)", 2), |cell| match advised(group) {
+            Some(winner) if winner.level == cell.level => "1".into(),
+            _ => known(cell.over_advised, |over| ratio_interval(&over)),
+        });
+    }
+    table
         .figure(("batches", EXTRA), |cell| {
             // Of what left, those at the look at which it left.
             let of_ratio = cell.ratio.map(|ratio| ratio.batches);

@@ -396,6 +396,25 @@ fn files_that_cannot_be_copied_are_told_in_one_line() {
         refused(&home, &[&of(name), "--script=mix.sql"], words);
     }
 
+    // Damage that only those who read its rows find has the same sentence.
+    let mut worn = fs::read(home.path("app/my.db")).unwrap();
+    let rows = worn.len() / 2;
+    worn[rows..].fill(0xff);
+    fs::write(home.path("app/worn.db"), &worn).unwrap();
+    let output = home
+        .advise(&[&of("worn.db"), "--script=mix.sql"])
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(
+        last.contains("app/worn.db is damaged (database disk image is malformed): restore it"),
+        "{said}"
+    );
+    assert!(!last.contains("Error code"), "{said}");
+    fs::remove_dir_all(home.path("work")).unwrap();
+
     let other = Connection::open(home.path("app/other.db")).unwrap();
     other.execute_batch("PRAGMA user_version=1").unwrap();
     refused(
@@ -1058,7 +1077,7 @@ fn own_statements_that_cannot_be_predicted_are_refused_in_a_line() {
         ),
         (
             &["--copy-of=app/my.db"],
-            &["journal-mode delete", "predict knows wal", "octavo advise"],
+            &["journal-mode delete", "--journal-mode wal", "octavo advise"],
         ),
         (
             &[

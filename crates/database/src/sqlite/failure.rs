@@ -5,10 +5,13 @@
 use std::{
     ffi::{CStr, c_int},
     io,
+    path::Path,
 };
 
 use octavo_workload::{ConnectionError, connection::Conflict};
-use rusqlite::{Error, ffi};
+use rusqlite::{Error, ErrorCode, ffi};
+
+use crate::DatabaseError;
 
 /// What the connection's last call failed with, given its result `code`.
 ///
@@ -43,13 +46,34 @@ pub(crate) fn sort(failure: Error, context: impl FnOnce() -> String) -> Connecti
     match primary {
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => ConnectionError::Conflict {
             kind: conflict(&failure),
-            source: Box::new(failure),
+            source: Box::new(Said(failure)),
         },
-        ffi::SQLITE_FULL => ConnectionError::Full(Box::new(failure)),
-        ffi::SQLITE_INTERRUPT => ConnectionError::Timeout(Box::new(failure)),
-        _ => ConnectionError::other(context(), failure),
+        ffi::SQLITE_FULL => ConnectionError::Full(Box::new(Said(failure))),
+        ffi::SQLITE_INTERRUPT => ConnectionError::Timeout(Box::new(Said(failure))),
+        _ => ConnectionError::other(context(), Said(failure)),
     }
 }
+
+/// As [`sort`], of a call that reads the database in a file.
+pub(crate) fn sort_in(
+    file: &Path,
+    failure: Error,
+    context: impl FnOnce() -> String,
+) -> DatabaseError {
+    match failure.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DatabaseError::Damaged {
+            path: file.to_owned(),
+            said: failure.to_string(),
+        },
+        _ => sort(failure, context).into(),
+    }
+}
+
+/// What SQLite said, without the code that rusqlite has as its cause: its words are those of the
+/// message once more.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Said(Error);
 
 /// A busy database was locked by another connection for longer than the busy
 /// timeout, unless the snapshot of a reader is too old for it to write
@@ -96,5 +120,27 @@ mod tests {
         }
         assert!(matches!(of(ffi::SQLITE_FULL), ConnectionError::Full(_)));
         assert_eq!(of(ffi::SQLITE_CORRUPT).to_string(), "run SELECT 1");
+    }
+
+    #[test]
+    fn what_sqlite_says_is_said_once() {
+        let chain = |message: Option<&str>| {
+            let failure = ffi::Error::new(ffi::SQLITE_CONSTRAINT_PRIMARYKEY);
+            let failure = Error::SqliteFailure(failure, message.map(str::to_owned));
+            let error = sort(failure, || "run a statement".into());
+            let mut text = error.to_string();
+            let mut cause = std::error::Error::source(&error);
+            while let Some(error) = cause {
+                text += &format!(": {error}");
+                cause = error.source();
+            }
+            text
+        };
+        assert_eq!(
+            chain(Some("UNIQUE constraint failed: a.b")),
+            "run a statement: UNIQUE constraint failed: a.b"
+        );
+        let alone = chain(None);
+        assert_eq!(alone.matches("constraint failed").count(), 1, "{alone}");
     }
 }

@@ -29,7 +29,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{
     configured::LoadThreads,
     ddl,
-    failure::sort,
+    failure::{sort, sort_in},
     inspect::{beside, open_to_read},
     statement::Prepared,
     temporary::{Unmeasured, directory_of},
@@ -320,7 +320,7 @@ pub(crate) fn derive(
         return Err(DatabaseError::Stopped);
     }
     result.map_err(|failure| {
-        sort(failure, || {
+        sort_in(from, failure, || {
             format!("copy the data to {} at {page_size} a page", to.display())
         })
     })?;
@@ -372,7 +372,11 @@ pub(super) fn count_rows(database: &Path) -> Result<u64> {
                 .map(|count| rows + count.unsigned_abs())
         })
     };
-    count().map_err(|failure| sort(failure, || format!("examine {}", database.display())).into())
+    count().map_err(|failure| {
+        sort_in(database, failure, || {
+            format!("examine {}", database.display())
+        })
+    })
 }
 
 /// What SQLite's progress callback needs.

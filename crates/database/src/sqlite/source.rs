@@ -336,10 +336,12 @@ impl Source {
     ) -> Result<()> {
         /// The most pages between two looks at the clock and the keyboard.
         const STEP_MAX: usize = 2048;
-        let failed = |failure| {
-            sort(failure, || {
+        let failed = |failure: rusqlite::Error| match failure.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt) => self.refusal(&failure),
+            _ => sort(failure, || {
                 format!("copy {} to {}", self.path.display(), target.display())
             })
+            .into(),
         };
         let page_size = self
             .header
@@ -450,9 +452,7 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "is locked by another program: end what it is doing, and try again".into()
         }
-        Some(ErrorCode::DatabaseCorrupt) => {
-            format!("is damaged ({said}): restore it, or try sqlite3's .recover")
-        }
+        Some(ErrorCode::DatabaseCorrupt) => return DatabaseError::damaged_source(path, &said),
         Some(ErrorCode::ReadOnly) => {
             "was not closed, and its last transaction has to be rolled back first: open it once with \
              the program that uses it, or with sqlite3"

@@ -58,6 +58,8 @@ struct Calculated {
     slow_passes: Vec<u32>,
     /// Whether its results are said to be measured.
     is_measured: bool,
+    /// How long a slice really takes.
+    lasts: Duration,
 }
 
 impl Executor for Calculated {
@@ -139,6 +141,7 @@ impl Sitting for CalculatedSitting<'_> {
     }
 
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {
+        std::thread::sleep(self.executor.lasts);
         let slices = self.executor.slices.fetch_add(1, Ordering::Relaxed) + 1;
         if self.executor.stop_after == Some(slices) {
             self.executor.stop.store(true, Ordering::Relaxed);
@@ -653,6 +656,50 @@ fn what_there_was_no_time_to_load_did_not_fail_and_is_measured_within_a_larger_b
     // Everything is decided: nothing is to be said of a budget.
     let (again, notes, _) = session(directory.path(), 240, 110, 20.0);
     assert_eq!((again.sittings, notes.as_str()), (found.sittings, ""));
+}
+
+#[test]
+fn passes_that_take_longer_than_the_budget_are_told() {
+    let said = |budget: Duration, lasts: Duration| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut executor = Calculated {
+            is_measured: true,
+            lasts,
+            ..Calculated::default()
+        };
+        let settings = CampaignSettings {
+            budget: Some(budget),
+            passes: None,
+            calibrate: false,
+            ..settings(directory.path(), one_group())
+        };
+        let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+        store.adopt(&settings.plan, settings.slices, "0").unwrap();
+        let observer = Noting {
+            stop: executor.stop.clone(),
+            notes: Mutex::default(),
+        };
+        let monitor = Monitor::new(&observer, Duration::ZERO, settings.budget);
+        let campaign = Campaign::new(&settings, store, executor.source(), &monitor).unwrap();
+        let found = campaign.carry_out(&mut executor).unwrap();
+        let notes = observer.notes.into_inner().unwrap().join("\n");
+        let over = found.caveats.into_iter().find_map(|caveat| match caveat {
+            Caveat::OverBudget(over) => Some(over),
+            _ => None,
+        });
+        (over, notes, found.passes)
+    };
+    // 8 passes of 3 slices take 2.4 s.
+    let (over, notes, passes) = said(Duration::from_secs(1), Duration::from_millis(100));
+    let over = over.unwrap();
+    assert_eq!((over.passes, over.budget_s, passes), (8, 1.0, 8));
+    assert!(over.took_s > 2.4, "{over:?}");
+    let line = "the fewest that compare anything, 8, take about";
+    assert_eq!(notes.matches(line).count(), 1, "{notes}");
+    assert!(notes.contains("more than the budget of 1 s"), "{notes}");
+    // A budget that is kept has no such warning.
+    let (over, notes, _) = said(Duration::from_secs(3), Duration::from_millis(1));
+    assert_eq!((over, notes.contains("fewest")), (None, false), "{notes}");
 }
 
 #[test]

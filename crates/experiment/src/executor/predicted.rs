@@ -35,7 +35,7 @@ use crate::{
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
-    store::{PART, PREDICTED, SOURCE, StoredSnapshot},
+    store::{DATA_SIZE, PART, PREDICTED, SOURCE, StoredSnapshot},
     waits::{ResourceTimes, WaitTally},
 };
 
@@ -224,8 +224,11 @@ impl Executor for PredictedExecutor<'_> {
                 cpu.map_or_else(String::new, |cpu| cpu.source.clone()),
             ),
             ("processors", self.processors()),
-            ("size of the data", self.data()),
         ];
+        // Copies of the user's own data have their sizes.
+        if self.own.is_empty() {
+            facts.push((DATA_SIZE, self.data()));
+        }
         let modeled = self.resolved.plan().databases[0].modeled();
         if let Ok(Comparison::AsOf(other)) = modeled.map(|of| of.comparison) {
             facts.push((
@@ -346,7 +349,7 @@ struct PredictedSeat<'a> {
     /// What its transactions have waited for since the warm-up, and how long the device had
     /// been at work before.
     tally: WaitTally,
-    occupied_before_ns: [f64; 2],
+    under_way_before_ns: [f64; 2],
     /// What the device draws, and what it had done when the warm-up ended.
     draw: Option<Draw>,
     /// What the machine around it draws.
@@ -393,7 +396,7 @@ impl<'a> PredictedSeat<'a> {
             clients: 1,
             processors: 1,
             tally: WaitTally::default(),
-            occupied_before_ns: [0.0; 2],
+            under_way_before_ns: [0.0; 2],
             draw: None,
             machine: None,
             before: DeviceCounters::default(),
@@ -453,12 +456,12 @@ impl<'a> PredictedSeat<'a> {
     /// What its time follows, and what it waits for.
     fn modeled(&mut self) -> Result<Modeled, PredictError> {
         self.after = Some(self.system.device_counters());
-        let occupied_ns = self.system.occupied_ns();
+        let under_way_ns = self.system.under_way_ns();
         let times = ResourceTimes {
             elapsed_ns: self.total.elapsed.as_nanos() as f64,
             clients: self.clients,
             processors: self.processors,
-            occupied_ns: [0, 1].map(|of| occupied_ns[of] - self.occupied_before_ns[of]),
+            under_way_ns: [0, 1].map(|of| under_way_ns[of] - self.under_way_before_ns[of]),
         };
         let waits = self.tally.waits(&times, self.workload);
         self.system.settle()?;
@@ -633,7 +636,7 @@ impl Sitting for PredictedSitting<'_> {
         seat.warm_up = std::mem::replace(&mut seat.total, fresh);
         seat.is_warming = false;
         seat.tally = WaitTally::default();
-        seat.occupied_before_ns = seat.system.occupied_ns();
+        seat.under_way_before_ns = seat.system.under_way_ns();
         seat.before = seat.system.device_counters();
         seat.warm_up.counts.failed()
     }

@@ -9,7 +9,6 @@ use std::{
 };
 
 use octavo_database::{DatabaseError, LoadReport, free_what_servers_left};
-use octavo_units::ByteCount;
 
 use crate::{
     dataset::rows_about,
@@ -52,6 +51,7 @@ impl Snapshots {
         monitor: &Monitor<'_>,
     ) -> Result<Option<StoredSnapshot>, CampaignError> {
         let made = self.make_within_limit(key, resolved, monitor);
+        let made = made.map_err(|error| of_source(error, resolved));
         match (made, monitor.passed_limit()) {
             (Err(CampaignError::Database(DatabaseError::Stopped)), Some(limit))
                 if !monitor.interrupted() =>
@@ -100,9 +100,9 @@ impl Snapshots {
                 }
                 let page_size = key.page_size;
                 let derived = in_new(&directory, |directory| {
-                    let report = &mut |written| {
-                        let written = ByteCount::new(written);
-                        monitor.progress(&format!("copy the data to {page_size} pages: {written}"));
+                    // What servers write is more than the data: logs, and files for later.
+                    let report = &mut |_| {
+                        monitor.progress(&format!("copy the data to {page_size} pages"));
                         monitor.flow_within_limit()
                     };
                     Ok(derivation.derive(&from, directory, page_size, report)?)
@@ -236,12 +236,16 @@ fn load(
         None => (format!("load {page_size} pages"), rows_about(workload)),
     };
     let report = &mut |done| {
-        let percent = done * 100 / all.max(1);
-        monitor.progress(&format!("{what}: {percent}%"));
+        monitor.progress(&format!("{what}: {}%", percent_done(done, all)));
         monitor.flow_within_limit()
     };
     let database = resolved.database(&key.database);
     Ok(database.load(directory, page_size, workload, report)?)
+}
+
+/// How much of `all` is done, in percent: servers write more than the data.
+fn percent_done(done: u64, all: u64) -> u64 {
+    (done.saturating_mul(100) / all.max(1)).min(100)
 }
 
 fn check(
@@ -267,6 +271,17 @@ fn check(
     }
 }
 
+/// What is damaged in a copy of the user's file is damaged there: that is the one to mend.
+fn of_source(error: CampaignError, resolved: &ResolvedPlan<'_>) -> CampaignError {
+    match (&resolved.plan().own, error) {
+        (Some(own), CampaignError::Database(DatabaseError::Damaged { said, .. })) => {
+            let path = Path::new(&own.copy.source);
+            CampaignError::Database(DatabaseError::damaged_source(path, &said))
+        }
+        (_, error) => error,
+    }
+}
+
 /// Deletes a directory, if there is one.
 pub(super) fn remove(path: &Path) -> Result<(), DirectoryError> {
     free_what_servers_left(path);
@@ -283,5 +298,17 @@ pub(super) fn remove(path: &Path) -> Result<(), DirectoryError> {
             Err(DirectoryError::io("delete", path)(error))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_that_write_more_than_the_data_are_not_beyond_its_end() {
+        let shares = [0, 50, 100, 1100].map(|done| percent_done(done, 100));
+        assert_eq!(shares, [0, 50, 100, 100]);
+        assert_eq!(percent_done(u64::MAX, 0), 100);
     }
 }

@@ -266,12 +266,21 @@ impl<'a> ByCell<'a> {
         let mut cells: Vec<CellFindings> = (0..group.cells.len())
             .map(|place| self.cell(group, judged, place))
             .collect();
-        if let Verdict::Use { level, .. } = &verdict
+        if let Verdict::Use {
+            level,
+            ratio: of_advised,
+            ..
+        } = &verdict
             && let Some(advised) = cells.iter().position(|of| of.level == level.to_string())
         {
             let error = error_of_one(group.cells.len().saturating_sub(1));
             let advised = group.cells[advised];
             for (&number, cell) in group.cells.iter().zip(&mut cells) {
+                if cell.reference {
+                    // The other way round it has been said already.
+                    cell.over_advised = Some(of_advised.inverse());
+                    continue;
+                }
                 let ratio = levels.ratio(number, advised, error);
                 let powers = [(number, 1.0), (advised, -1.0)];
                 cell.over_advised = ratio

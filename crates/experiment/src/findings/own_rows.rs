@@ -12,9 +12,13 @@ use crate::{caveats::Caveat, plan::Plan};
 /// Runs of a statement that say what it finds. Chosen.
 const STATEMENT_RUNS_MIN: u64 = 20;
 
-/// Up to this share rows of one statement may differ between cells with the same transactions:
-/// clients come in another order. Chosen.
+/// Up to this share the rows a run of one statement may differ between cells with the same
+/// transactions: clients come in another order. Chosen.
 const ROWS_TOLERATED: f64 = 0.05;
+
+/// … and up to so many standard deviations where cells did not run it as often: then clients drew
+/// other values, too. Chosen.
+const DEVIATIONS_TOLERATED: f64 = 3.0;
 
 /// What a recording is sent more than once in a run without a word. Chosen.
 const AGAIN_TOLERATED: f64 = 1.1;
@@ -79,28 +83,46 @@ pub(super) fn found_other(plan: &Plan, statements: &BTreeMap<usize, Audit>) -> O
         let names = alike.iter().flat_map(|audit| &audit.statements);
         let names: BTreeSet<&String> = names.map(|of| &of.name).collect();
         for name in names.into_iter().filter(|name| !name.is_empty()) {
+            // How often it ran is what clients drew: it says nothing of what it finds.
             let count = |audit: &&&Audit| {
-                let found = audit.statements.iter().find(|of| of.name == *name);
-                found.map_or((0, 0), |of| (of.runs, of.rows))
+                let found = audit.statements.iter().find(|of| of.name == *name)?;
+                let (runs, rows) = (found.runs as f64, found.rows as f64);
+                (found.runs >= STATEMENT_RUNS_MIN).then_some((runs, rows))
             };
-            let counts: Vec<(u64, u64)> = alike.iter().map(count).collect();
-            let rows = || counts.iter().map(|(_, rows)| *rows as f64);
-            let (least, greatest) = (rows().fold(f64::MAX, f64::min), rows().fold(0.0, f64::max));
-            let runs = counts.iter().map(|(runs, _)| *runs).max().unwrap_or(0);
-            let apart = (greatest - least) / greatest.max(1.0);
+            let counts: Vec<(f64, f64)> = alike.iter().filter_map(count).collect();
+            let rate = |&(runs, rows): &(f64, f64)| rows / runs;
+            let by_rate =
+                |one: &&(f64, f64), other: &&(f64, f64)| rate(one).total_cmp(&rate(other));
+            let (Some(least), Some(greatest)) =
+                (counts.iter().min_by(by_rate), counts.iter().max_by(by_rate))
+            else {
+                continue;
+            };
+            let apart = 1.0 - rate(least) / rate(greatest);
+            let tolerated = ROWS_TOLERATED.max(chance(*least, *greatest));
             let is_worst = worst.as_ref().is_none_or(|(most, _)| apart > *most);
-            if runs >= STATEMENT_RUNS_MIN && apart > ROWS_TOLERATED && is_worst {
-                let per_thousand = 1000.0 / most as f64;
+            if apart > tolerated && is_worst {
                 let caveat = Caveat::FoundOther {
                     statement: name.clone(),
-                    least: least * per_thousand,
-                    most: greatest * per_thousand,
+                    least: rate(least),
+                    most: rate(greatest),
                 };
                 worst = Some((apart, caveat));
             }
         }
     }
     worst.map(|(_, caveat)| caveat)
+}
+
+/// By which share the rows a run of two cells, each with its runs and rows, may differ by chance:
+/// not at all where both ran the statement as often, since then they drew the same. Else the rows
+/// of a run are taken to vary by as much as they are, whether these are few or many.
+fn chance(one: (f64, f64), other: (f64, f64)) -> f64 {
+    if one.0 == other.0 {
+        return 0.0;
+    }
+    let variance = |(runs, rows): (f64, f64)| 1.0 / runs + 1.0 / rows.max(1.0);
+    DEVIATIONS_TOLERATED * (variance(one) + variance(other)).sqrt()
 }
 
 /// Warnings of a recording: statements left out or failed, repeats, and parts that were not sent.
@@ -212,11 +234,19 @@ mod tests {
         assert_eq!(
             found_other(&plan, &cells(&first, other)),
             Some(Caveat::FoundOther {
-                statement: "a, line 2".into(),
-                least: 500.0,
-                most: 1000.0,
+                statement: "a, line 1".into(),
+                least: 5.0,
+                most: 5.6,
             })
         );
+        // Clients drew the branch of a statement less often, and other values in it.
+        let drawn = audit(
+            1000,
+            &[("a, line 1", 910, 4750, 0), ("a, line 2", 900, 830, 70)],
+        );
+        assert_eq!(found_other(&plan, &cells(&first, drawn)), None);
+        let other = audit(1000, &[("a, line 1", 910, 3000, 0)]);
+        assert!(found_other(&plan, &cells(&first, other)).is_some());
         // One that left early had other transactions.
         let early = audit(500, &[("a, line 1", 500, 100, 0)]);
         assert_eq!(found_other(&plan, &cells(&first, early)), None);

@@ -12,6 +12,7 @@ use super::{
     ramps,
 };
 use crate::{
+    budget::OverBudget,
     caveats::{self, Caveat},
     inputs::Inputs,
     lockstep::{self, Horizon, Judgement, Slice},
@@ -142,6 +143,8 @@ impl Findings {
         findings
             .caveats
             .extend(missing.map(|reason| Caveat::NotPredicted { reason }));
+        let over = OverBudget::read(store)?;
+        findings.caveats.extend(over.map(Caveat::OverBudget));
         caveats::sort(&mut findings.caveats);
         Ok(Some(findings))
     }

@@ -52,6 +52,16 @@ impl Interval {
         }
     }
 
+    /// The other way round: of a ratio, that of the second to the first.
+    pub(crate) fn inverse(self) -> Self {
+        Self {
+            estimate: 1.0 / self.estimate,
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+            batches: self.batches,
+        }
+    }
+
     /// This over another one that is independent of it.
     pub(crate) fn over(self, other: &Self) -> Self {
         let half = |of: &Self, end: f64| (end / of.estimate).ln();
@@ -71,12 +81,7 @@ impl Interval {
 
     /// This times another one that is independent of it.
     pub(crate) fn times(self, other: &Self) -> Self {
-        self.over(&Self {
-            estimate: 1.0 / other.estimate,
-            low: 1.0 / other.high,
-            high: 1.0 / other.low,
-            batches: other.batches,
-        })
+        self.over(&other.inverse())
     }
 
     /// As wide, around another estimate.
@@ -191,6 +196,12 @@ pub enum Decision {
     Equivalent,
     /// Not decided.
     Open,
+}
+
+/// Whether the first of a ratio's two leads the second so far: by more than the margin, and
+/// with an interval that says something. Less is no difference, or chance.
+pub fn leads(ratio: &Interval, margin: f64) -> bool {
+    ratio.says_something() && ratio.estimate > 1.0 + margin
 }
 
 /// Reads an interval. `margin` is a share: 0.03 takes ratios from 1/1.03 to

@@ -58,6 +58,9 @@ pub(crate) const PART: &str = "predicted part";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
+/// By which name, of storage, a prediction keeps how large its data is about.
+pub const DATA_SIZE: &str = "size of the data";
+
 /// How a snapshot was made that was derived from no other.
 pub(crate) const LOADED: &str = "load";
 
@@ -149,13 +152,13 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// SQLite refused.
-    #[error("use result store {}", path.display())]
+    // The cause of what it says is a code with the same words, and so no source.
+    #[error("use result store {}: {refused}", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,
         /// What SQLite said.
-        #[source]
-        source: rusqlite::Error,
+        refused: rusqlite::Error,
     },
 }
 
@@ -340,9 +343,9 @@ impl Store {
                 is_writable: false,
                 has_log: false,
             })
-            .map_err(|source| StoreError::Sqlite {
+            .map_err(|refused| StoreError::Sqlite {
                 path: path.to_owned(),
-                source,
+                refused,
             })
     }
 
@@ -428,7 +431,7 @@ impl Store {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             _ => StoreError::Sqlite {
                 path,
-                source: error,
+                refused: error,
             },
         }
     }

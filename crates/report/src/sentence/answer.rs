@@ -7,18 +7,19 @@ use octavo_experiment::{
     caveats::{Caveat, Severity},
     confidence::{Confidence, ConfidenceLevel, ConfidenceLimit, advised, is_repeated},
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::{BATCH_PASSES, Horizon},
+    lockstep::{BATCH_PASSES, DepartureReason, Horizon},
     plan::{Factor, Level, SnapshotKey},
     record::Source,
-    statistics::{Decision, Interval},
+    statistics::{Decision, Interval, leads},
     verdict::{BufferFinding, Verdict},
 };
 
+use super::place::{Beside, beside_winner};
 use crate::{
     naming,
     number::{
-        change, change_interval, counted, distinct, ends, estimate, factors, is_bounded, join,
-        list, percent, signed,
+        self, change, change_interval, counted, distinct, ends, estimate, factors, is_bounded,
+        join, list, percent, signed,
     },
 };
 
@@ -124,10 +125,11 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                 .filter(|of| !missing.contains(of))
                 .cloned()
                 .collect();
-            for (label, levels) in [("Also faster", ties), ("Not decided", &open)] {
-                if !levels.is_empty() {
-                    why += &format!(" {label}: {}.", naming::levels(levels, "and"));
-                }
+            for (label, levels) in others_faster(findings, group, ties) {
+                why += &format!(" {label}: {}.", naming::levels(&levels, "and"));
+            }
+            if !open.is_empty() {
+                why += &format!(" Not decided: {}.", naming::levels(&open, "and"));
             }
             why += &of_missing(findings, &missing);
             let what = match naming::is_of_policies(findings) {
@@ -160,6 +162,62 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             undecided(group, open, leader.as_ref(), findings),
         ),
     }
+}
+
+/// Other levels that are faster than the reference, by how they compare with the winner:
+/// labels with their levels, the fastest first.
+fn others_faster(
+    findings: &Findings,
+    group: &GroupFindings,
+    ties: &[Level],
+) -> Vec<(&'static str, Vec<Level>)> {
+    const LABELS: [&str; 5] = [
+        "May be faster",
+        "As fast",
+        "May be as fast",
+        "Also faster",
+        "Also faster, but by less",
+    ];
+    let find = |level: &Level| {
+        let mut cells = group.cells.iter();
+        cells.find(|cell| naming::own_level(findings, cell) == *level)
+    };
+    // What left because another one led is no tie, and faster than the reference all the same.
+    let is_behind = |cell: &&CellFindings| {
+        let why = cell.left.map(|left| left.why);
+        let is_behind = matches!(why, Some(DepartureReason::Behind { .. }));
+        is_behind && cell.decision == Some(Decision::Better) && !cell.cell.database.is_bound()
+    };
+    let behind = group.cells.iter().filter(is_behind);
+    let behind: Vec<Level> = behind
+        .map(|cell| naming::own_level(findings, cell))
+        .filter(|level| !ties.contains(level))
+        .collect();
+    let label = |level: &Level| {
+        let beside = find(level).and_then(|cell| beside_winner(findings, group, cell));
+        LABELS[match beside {
+            Some(Beside::Faster | Beside::MayBeFaster) => 0,
+            Some(Beside::AsFast) => 1,
+            Some(Beside::AtMostAsFast) => 2,
+            None if ties.contains(level) => 3,
+            Some(Beside::Behind) | None => 4,
+        }]
+    };
+    // In the order of the table.
+    let mut all: Vec<&Level> = ties.iter().chain(&behind).collect();
+    let place = |level: &Level| {
+        let mut cells = group.cells.iter();
+        cells.position(|cell| naming::own_level(findings, cell) == *level)
+    };
+    all.sort_by_key(|level| place(level));
+    let is_winner =
+        |level: &Level| matches!(&group.verdict, Verdict::Use { level: of, .. } if of == level);
+    all.retain(|level| !is_winner(level));
+    let labeled = LABELS.iter().map(|&wanted| {
+        let own = all.iter().filter(|level| label(level) == wanted);
+        (wanted, own.map(|&level| level.clone()).collect::<Vec<_>>())
+    });
+    labeled.filter(|(_, levels)| !levels.is_empty()).collect()
 }
 
 /// That nothing is faster of what was compared.
@@ -281,7 +339,7 @@ fn undecided(
         let mut cells = group.cells.iter();
         cells.find(|cell| naming::own_level(findings, cell) == *level)
     };
-    let ratio = |level: &Level| Some(of(level)?.ratio?.estimate);
+    let ratio = |level: &Level| of(level)?.ratio;
     // What has some figures, but too few to compare, is open.
     let has_figures = |level: &Level| of(level).is_some_and(|cell| cell.throughput.is_some());
     let mut missing = missing(findings, group);
@@ -291,27 +349,39 @@ fn undecided(
         .filter(|of| !missing.contains(of))
         .cloned()
         .collect();
-    let leader = leader.and_then(|leader| Some((naming::level(leader), ratio(leader)?)));
-    let why = match leader.filter(|(_, ratio)| signed(*ratio) != "0%") {
-        Some((name, ratio)) => format!(
-            "no clear winner yet, {name} leads by {}.",
-            signed(ratio).trim_start_matches('+')
-        ),
+    let leader = leader.and_then(|leader| Some((leader, ratio(leader)?)));
+    let leader = leader.filter(|(_, ratio)| leads(ratio, findings.plan.margin));
+    let why = match leader {
+        Some((leader, ratio)) => {
+            let others: Vec<Level> = open.iter().filter(|of| *of != leader).cloned().collect();
+            let others = match others.as_slice() {
+                [] => String::new(),
+                others => format!(" Not decided: {}.", naming::levels(others, "and")),
+            };
+            format!(
+                "no clear winner yet, {} leads by {}.{others}",
+                naming::level(leader),
+                signed(ratio.estimate).trim_start_matches('+')
+            )
+        }
         None => {
             let is_slower =
                 |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
-            let hopeful: Vec<Level> = open.iter().filter(|of| !is_slower(of)).cloned().collect();
-            match (hopeful.as_slice(), open.as_slice()) {
-                ([], []) => format!(
+            let (slower, hopeful): (Vec<Level>, Vec<Level>) =
+                open.iter().cloned().partition(|of| is_slower(&of));
+            let hopeful = (!hopeful.is_empty())
+                .then(|| format!("{} could still be faster.", naming::levels(&hopeful, "or")));
+            let are = if slower.len() == 1 { "is" } else { "are" };
+            let slower = (!slower.is_empty()).then(|| {
+                let slower = naming::levels(&slower, "and");
+                format!("{slower} {are} likely slower, but not surely.")
+            });
+            match hopeful.is_none() && slower.is_none() {
+                true => format!(
                     "nothing else that was {} is faster.",
                     findings.source.name()
                 ),
-                ([], [one]) => format!("{} is likely slower, but not surely.", naming::level(one)),
-                ([], all) => format!(
-                    "{} are likely slower, but not surely.",
-                    naming::levels(all, "and")
-                ),
-                (some, _) => format!("{} could still be faster.", naming::levels(some, "or")),
+                false => join(hopeful.into_iter().chain(slower), " "),
             }
         }
     };
@@ -625,13 +695,26 @@ fn reason(findings: &Findings, doubt: &ConfidenceLimit) -> String {
         },
         ConfidenceLimit::TooFew => format!("an interval is not known yet, after {based}."),
         ConfidenceLimit::Open {
-            group,
+            group: name,
             level,
+            ratio,
             stake,
         } => {
-            let with = with_memory(group);
+            let with = with_memory(name);
+            let mut groups = findings.groups.iter();
+            let group = groups.find(|group| group.name == *name);
+            // Its ratio to the reference is in the first table, the one to another not.
+            let winner = group.and_then(advised).filter(|of| !of.reference);
+            let than = winner.map_or_else(String::new, |winner| {
+                format!(
+                    " than {} (compared directly {}, 95% CI {})",
+                    naming::level(&naming::own_level(findings, winner)),
+                    number::ratio(ratio.estimate),
+                    ends(ratio, number::ratio)
+                )
+            });
             format!(
-                "{} may still be up to {} faster{with}, after {based}.",
+                "{} may still be up to {} faster{than}{with}, after {based}.",
                 naming::level(level),
                 percent(*stake)
             )
@@ -752,6 +835,45 @@ mod tests {
         );
         assert!(open(1.15, 0.2).starts_with("CONFIDENCE HIGH"));
         assert!(open(f64::INFINITY, 0.03).starts_with("CONFIDENCE LOW: an interval is not known"));
+    }
+
+    #[test]
+    fn what_may_beat_the_winner_has_the_interval_that_says_so() {
+        let mut findings = fixture::one_memory();
+        findings.caveats.clear();
+        let level = Level::PageSize(PageSize::kib(16));
+        let Verdict::Use { open, .. } = &mut findings.groups[0].verdict else {
+            panic!("8 KiB wins");
+        };
+        open.push(level);
+        let cell = &mut findings.groups[0].cells[3];
+        (cell.left, cell.decision, cell.likely) = (None, Some(Decision::Open), None);
+        // Nobody knows how it stands to the default, which had moods of its own.
+        cell.ratio = Some(Interval {
+            estimate: 1.442,
+            low: 0.369,
+            high: 5.643,
+            batches: 6,
+        });
+        cell.over_advised = Some(Interval {
+            estimate: 0.912,
+            low: 0.73,
+            high: 1.14,
+            batches: 6,
+        });
+        assert_eq!(
+            confidence(&findings).unwrap().text(),
+            "CONFIDENCE LOW: 16 KiB may still be up to 14% faster than 8 KiB (compared \
+             directly 0.912, 95% CI 0.730 to 1.140), after 81 of 88 passes in 2 sittings."
+        );
+        let page = crate::experiment::findings(&findings).verbose(200, false);
+        let page = page.replace('\u{a0}', " ");
+        let row = page
+            .lines()
+            .filter(|line| line.contains("may be faster than 8 KiB"));
+        assert_eq!(row.count(), 2, "{page}");
+        let cell = page.matches("0.912 (0.730 to 1.140)").count();
+        assert_eq!(cell, 1, "{page}");
     }
 
     #[test]
@@ -892,10 +1014,12 @@ mod tests {
             said(&findings),
             "KEEP 4 KiB PAGES FOR NOW: 8 KiB or 16 KiB could still be faster."
         );
+        // It is open all the same, and more time would settle it.
         findings.groups[0].cells[3].likely = Some(Decision::Worse);
         assert_eq!(
             said(&findings),
-            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster. 16 KiB is likely slower, but \
+             not surely."
         );
         findings.groups[0].cells[2].likely = Some(Decision::Worse);
         assert_eq!(
@@ -989,18 +1113,78 @@ mod tests {
     }
 
     #[test]
-    fn nobody_leads_by_nothing() {
+    fn nobody_leads_within_the_margin_or_without_an_interval() {
         let mut findings = fixture::one_memory();
         let level = Level::PageSize(PageSize::kib(8));
-        findings.groups[0].cells[2].ratio.as_mut().unwrap().estimate = 1.004;
         findings.groups[0].verdict = Verdict::Inconclusive {
             open: vec![level.clone()],
             leader: Some(level),
             more_s: None,
         };
+        let mut said = |estimate, low, high| {
+            findings.groups[0].cells[2].ratio = Some(Interval {
+                estimate,
+                low,
+                high,
+                batches: 2,
+            });
+            answers(&findings)[0].text()
+        };
+        for (estimate, low, high) in [
+            (1.004, 0.9, 1.1),
+            (1.01, 0.9, 1.1),
+            (1.03, 5e-13, 2e12),
+            (1.2, 0.0, f64::INFINITY),
+        ] {
+            assert_eq!(
+                said(estimate, low, high),
+                "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+            );
+        }
         assert_eq!(
-            answers(&findings)[0].text(),
-            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster."
+            said(1.05, 0.9, 1.2),
+            "KEEP 4 KiB PAGES FOR NOW: no clear winner yet, 8 KiB leads by 5%."
+        );
+    }
+
+    #[test]
+    fn others_that_are_faster_are_named_by_how_they_compare_with_the_winner() {
+        let mut findings = fixture::one_memory();
+        let level = |kib| Level::PageSize(PageSize::kib(kib));
+        let over = |estimate: f64, half: f64| {
+            Some(Interval {
+                estimate,
+                low: estimate / half,
+                high: estimate * half,
+                batches: 9,
+            })
+        };
+        let group = &mut findings.groups[0];
+        group.cells[1].reference = false;
+        group.cells[0].reference = true;
+        for cell in &mut group.cells[1..] {
+            (cell.decision, cell.likely) = (Some(Decision::Better), None);
+        }
+        // 4 KiB led when 64 KiB left, and 8 KiB won.
+        let left = group.cells[4].left.as_mut().unwrap();
+        left.why = DepartureReason::Behind { leader: 1 };
+        (group.cells[1].left, group.cells[3].left) = (None, None);
+        group.cells[1].ratio = over(1.8309, 1.1);
+        group.cells[1].over_advised = over(0.9986, 1.01);
+        group.cells[3].over_advised = over(0.98, 1.2);
+        group.cells[4].over_advised = over(0.84, 1.05);
+        group.verdict = Verdict::Use {
+            level: level(8),
+            ratio: over(1.8335, 1.1).unwrap(),
+            ties: vec![level(4), level(16)],
+            open: Vec::new(),
+        };
+        let said = answers(&findings)[0].text();
+        assert!(
+            said.ends_with(
+                " May be faster: 16 KiB. As fast: 4 KiB. Also faster, but by less: 64 KiB."
+            ),
+            "{said}"
         );
     }
 

@@ -2,7 +2,7 @@
 //! means, and what to do.
 
 use octavo_experiment::{
-    caveats::{Caveat, Severity, UnfilledCell},
+    caveats::{Caveat, OverBudget, Severity, UnfilledCell},
     findings::{Findings, WARM},
     lockstep::Horizon,
     machine::{Cause, Disturbance},
@@ -14,7 +14,7 @@ use octavo_workload::{Deviation, user::LeftOut};
 
 use crate::{
     naming,
-    number::{count, counted, factor, list, number, percent, percent_fine, was},
+    number::{count, counted, factor, list, number, percent, percent_fine, seconds, was},
 };
 
 /// Cells that a sentence names; of more it says how many.
@@ -116,8 +116,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             least,
             most,
         } => format!(
-            "The same transactions found other rows in other cells: {statement}, {} to {} in 1,000 \
-             transactions. Page sizes are compared that did not do the same. A query whose first row is taken \
+            "The same transactions found other rows in other cells: {statement}, {} to {} rows each \
+             time. Page sizes are compared that did not do the same. A query whose first row is taken \
              needs an ORDER BY.",
             number(*least),
             number(*most)
@@ -213,6 +213,16 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 list(&sizes, "or")
             )
         }
+        Caveat::OverBudget(OverBudget {
+            passes,
+            budget_s,
+            took_s,
+        }) => format!(
+            "Passes took longer than the budget allows: {passes} are the fewest that compare \
+             anything, and were over after {}, not {}. Use a larger --budget, or fewer cells.",
+            seconds(*took_s),
+            seconds(*budget_s)
+        ),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
             counted(*runs, "run")

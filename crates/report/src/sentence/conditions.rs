@@ -6,6 +6,7 @@ use octavo_experiment::{
     findings::Findings,
     plan::{Design, Factor, Level, Storage},
     record::Source,
+    store::DATA_SIZE,
 };
 use octavo_workload::{
     DataSpec,
@@ -83,7 +84,8 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     let is_predicted = findings.source == Source::Predicted;
     add(
         "data",
-        match is_predicted {
+        // Of the user's own there are copies, whose pages are predicted.
+        match is_predicted && findings.snapshots.is_empty() {
             true => "modeled, not loaded".into(),
             false => data(findings),
         },
@@ -111,7 +113,9 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
         };
         (named, value.clone())
     }));
-    let storage = findings.storage.iter();
+    // Of data whose size is known, earlier versions kept an estimate as well.
+    let is_known = |name: &str| name == DATA_SIZE && !findings.snapshots.is_empty();
+    let storage = findings.storage.iter().filter(|(name, _)| !is_known(name));
     conditions.extend(storage.map(|(name, value)| (name.replace('_', " "), value.clone())));
     conditions.extend(
         findings

@@ -1,9 +1,10 @@
 //! The outcome of a cell, for a table.
 
 use octavo_experiment::{
+    confidence::advised,
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::DepartureReason,
-    statistics::{Decision, Interval},
+    statistics::{self, Decision, Interval},
     verdict::Verdict,
 };
 use octavo_units::ByteCount;
@@ -12,7 +13,7 @@ use super::standing;
 use crate::{
     document::{Cell, Tone},
     naming,
-    number::{counted, join, percent, seconds, signed, was},
+    number::{counted, is_bounded, join, percent, seconds, signed, was},
 };
 
 /// How a cell compares, and when and why it was dropped.
@@ -38,15 +39,21 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
             return said;
         }
     }
+    let beside = beside_winner(findings, group, cell);
+    if let (Some(beside), Some(winner)) = (beside, advised(group)) {
+        let winner = naming::cell(findings, winner);
+        said.text += &format!(", {} {winner}", beside.words());
+    }
     if let Some(left) = cell.left {
         match left.why {
-            DepartureReason::Behind { leader } => {
+            // Another one may have led then.
+            DepartureReason::Behind { leader } if beside.is_none() => {
                 let leader = group.cells.get(leader);
                 let leader = leader.map_or("the leader".into(), |of| naming::cell(findings, of));
                 said.text += &format!(", behind {leader}");
             }
             DepartureReason::NoResult => said.text += ", no result",
-            DepartureReason::Slower | DepartureReason::Equal => {}
+            DepartureReason::Behind { .. } | DepartureReason::Slower | DepartureReason::Equal => {}
         }
         if is_out(cell) {
             let measured = seconds(left.measured.as_secs_f64());
@@ -54,6 +61,52 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
         }
     }
     said
+}
+
+/// How a cell compares with the winner of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Faster,
+    MayBeFaster,
+    AtMostAsFast,
+    AsFast,
+    Behind,
+}
+
+impl Beside {
+    /// The words before the winner's name.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Faster => "faster than",
+            Self::MayBeFaster => "may be faster than",
+            Self::AtMostAsFast => "at most as fast as",
+            Self::AsFast => "as fast as",
+            Self::Behind => "behind",
+        }
+    }
+}
+
+/// How a cell compares with the winner of its group directly: of what is faster than the
+/// reference, or may be. `None` of others, and where that is not known.
+///
+/// Both move alike from batch to batch, so that a cell which differs from the reference by
+/// nobody knows how much may well be known to be behind the winner.
+pub(crate) fn beside_winner(
+    findings: &Findings,
+    group: &GroupFindings,
+    cell: &CellFindings,
+) -> Option<Beside> {
+    let may_win = matches!(cell.decision, Some(Decision::Better | Decision::Open));
+    let over = cell.over_advised.filter(is_bounded).filter(|_| may_win)?;
+    let margin = findings.plan.margin;
+    let has_winner = matches!(group.verdict, Verdict::Use { .. });
+    has_winner.then(|| match statistics::decision(&over, margin) {
+        Decision::Better => Beside::Faster,
+        Decision::Worse => Beside::Behind,
+        Decision::Equivalent => Beside::AsFast,
+        Decision::Open if over.high <= 1.0 + margin => Beside::AtMostAsFast,
+        Decision::Open => Beside::MayBeFaster,
+    })
 }
 
 /// Whether a cell left before the end. What left at the last look was not missed.
@@ -165,6 +218,43 @@ mod tests {
             shares.collect::<Vec<_>>(),
             ["40% of the data", "10% of the data"]
         );
+    }
+
+    #[test]
+    fn rows_stand_beside_the_winner() {
+        let mut findings = fixture::one_memory();
+        let said = |findings: &Findings| {
+            let group = &findings.groups[0];
+            place(findings, group, &group.cells[3]).text
+        };
+        let cell = &mut findings.groups[0].cells[3];
+        cell.passes_missed = 0;
+        let left = cell.left.as_mut().unwrap();
+        // 4 KiB led then, and 8 KiB won.
+        left.why = DepartureReason::Behind { leader: 1 };
+        (cell.decision, cell.likely) = (Some(Decision::Better), None);
+        assert_eq!(said(&findings), "faster, behind 4 KiB");
+        for (estimate, low, high, stands) in [
+            (0.9, 0.85, 0.95, "behind"),
+            (1.0, 0.98, 1.02, "as fast as"),
+            (0.95, 0.89, 1.02, "at most as fast as"),
+            (0.95, 0.8, 1.14, "may be faster than"),
+            (1.1, 1.05, 1.14, "faster than"),
+        ] {
+            findings.groups[0].cells[3].over_advised = Some(Interval {
+                estimate,
+                low,
+                high,
+                batches: 6,
+            });
+            assert_eq!(said(&findings), format!("faster, {stands} 8 KiB"));
+        }
+        let cell = &mut findings.groups[0].cells[3];
+        (cell.left, cell.decision) = (None, Some(Decision::Open));
+        assert_eq!(said(&findings), "too close to call, faster than 8 KiB");
+        // Slower than the reference is slower than the winner.
+        findings.groups[0].cells[3].decision = Some(Decision::Worse);
+        assert_eq!(said(&findings), "slower");
     }
 
     #[test]

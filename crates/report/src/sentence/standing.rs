@@ -47,7 +47,7 @@ pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
     let said = groups.iter().zip(&judgement.groups).map(|(group, of)| {
         let name = |place: usize| naming::level_alone(plan, &cells[group.cells[place]]);
         let is_bound = |place: usize| cells[group.cells[place]].database.is_bound();
-        let standing = of_group(group, of, name, is_bound).join(" · ");
+        let standing = of_group(plan.margin, group, of, name, is_bound).join(" · ");
         match plan.group_name(&cells[group.cells[0]]) {
             name if name.is_empty() => standing,
             name => format!("{name}: {standing}"),
@@ -57,6 +57,7 @@ pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
 }
 
 fn of_group(
+    margin: f64,
     group: &Group,
     of: &GroupJudgement,
     name: impl Fn(usize) -> String,
@@ -98,13 +99,17 @@ fn of_group(
         None => "nothing to compare yet".into(),
         // Nothing is certain before the end: what is better at one look may be open at the
         // next.
-        Some((place, ratio, _)) => match gain(ratio) {
-            _ if signed(ratio) == "0%" => {
-                format!("{reference} and {} are even so far", name(place))
-            }
-            gain if ratio > 1.0 => format!("{} leads by {gain} so far", name(place)),
-            _ => format!("{reference} leads so far"),
-        },
+        Some((_, _, candidate)) if !candidate.ratio.is_some_and(|of| is_bounded(&of)) => {
+            "too early to compare".into()
+        }
+        // What is within the margin is no difference.
+        Some((place, ratio, _)) if ratio > 1.0 + margin => {
+            format!("{} leads by {} so far", name(place), gain(ratio))
+        }
+        Some((place, ratio, _)) if ratio >= 1.0 / (1.0 + margin) => {
+            format!("{reference} and {} are even so far", name(place))
+        }
+        Some(_) => format!("{reference} leads so far"),
     });
     said
 }
@@ -173,6 +178,15 @@ mod tests {
     fn line_of_progress_names_losers_and_the_leader() {
         let plan = fixture::one_memory().plan;
         let open = |estimate| candidate(estimate, Decision::Open);
+        let unknown = |estimate: f64| Candidate {
+            ratio: Some(Interval {
+                estimate,
+                low: 5e-13,
+                high: 2e12,
+                batches: 2,
+            }),
+            ..open(estimate)
+        };
         let slow = || out(0.45, DepartureReason::Slower);
         for (others, finished, said) in [
             (
@@ -194,6 +208,16 @@ mod tests {
                 [open(1.004), open(0.9), open(0.8), slow()],
                 false,
                 "64 KiB out (-55%) · 4 KiB and 2 KiB are even so far",
+            ),
+            (
+                [open(1.02), open(0.9), open(0.8), slow()],
+                false,
+                "64 KiB out (-55%) · 4 KiB and 2 KiB are even so far",
+            ),
+            (
+                [unknown(1.3), unknown(0.9), unknown(0.8), slow()],
+                false,
+                "64 KiB out (-55%) · too early to compare",
             ),
             (
                 [

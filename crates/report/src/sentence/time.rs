@@ -11,7 +11,7 @@ use octavo_experiment::{
 use super::method::left_early;
 use crate::{
     naming,
-    number::{is_bounded, join, list, percent, time},
+    number::{is_bounded, join, list, percent, time, whole_percents},
 };
 
 /// Differences below this share of the reference's time explain nothing.
@@ -112,11 +112,15 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
     // Of one batch nobody knows how far its time is from others'.
     reference.throughput.filter(is_bounded)?;
     let own = reference.time.filter(is_told)?;
-    let shares = parts(&own).into_iter().filter_map(|(name, us)| {
-        let share = (us? / own.total_us * 100.0).round() / 100.0;
-        // What rounds to nothing is no reason.
-        (share > 0.0).then(|| format!("{} {name}", percent(share)))
-    });
+    let known = parts(&own).into_iter();
+    let known: Vec<(&str, f64)> = known
+        .filter_map(|(name, us)| Some((name, us? / own.total_us)))
+        .collect();
+    let shares: Vec<f64> = known.iter().map(|(_, share)| *share).collect();
+    let shares = known.iter().zip(whole_percents(&shares));
+    // What rounds to nothing is no reason.
+    let shares = shares.filter(|(_, percent)| *percent > 0);
+    let shares = shares.map(|((name, _), percent)| format!("{percent}% {name}"));
     let with = naming::with(&group.name, "");
     let begin = if group.name.is_empty() {
         "A transaction".into()

@@ -13,6 +13,7 @@ use super::{
     slice_length::{at_most, fewest, slice_transactions, within},
 };
 use crate::{
+    budget::OverBudget,
     campaign::warm_up::{RECORDED_MAX, WarmUp, WarmUpEnd},
     causes::with_causes,
     error::CampaignError,
@@ -309,7 +310,15 @@ impl Campaign<'_> {
         } else {
             0
         };
+        let begun = self.monitor.spent();
+        let mut over_budget = None;
+        if fewest == 0 {
+            OverBudget::keep(&mut self.session.store, None)?;
+        }
         for pass in 0.. {
+            if (1..fewest).contains(&(pass as usize)) && over_budget.is_none() && until.is_some() {
+                over_budget = self.foresee(begun, pass, fewest)?;
+            }
             if (pass as usize).is_multiple_of(BATCH_PASSES) {
                 self.keep(sitting)?;
                 let judgement = self.judge();
@@ -376,7 +385,47 @@ impl Campaign<'_> {
                 }
             }
         }
+        if let Some(over) = over_budget {
+            // The first of them may have been slow by chance.
+            let took_s = self.monitor.spent().as_secs_f64();
+            let over = Some(OverBudget { took_s, ..over });
+            let over = over.filter(|over| over.took_s > over.budget_s);
+            OverBudget::keep(&mut self.session.store, over.as_ref())?;
+        }
         self.keep(sitting)
+    }
+
+    /// Says so where the fewest passes are going to take longer than the budget, as far as those
+    /// tell that were made since measuring `begun`.
+    fn foresee(
+        &mut self,
+        begun: Duration,
+        made: u32,
+        fewest: usize,
+    ) -> Result<Option<OverBudget>, CampaignError> {
+        let Some(budget) = self.settings.budget else {
+            return Ok(None);
+        };
+        let so_far = self.monitor.spent().saturating_sub(begun);
+        let all = so_far.mul_f64(fewest as f64 / f64::from(made));
+        let took = begun.saturating_add(all);
+        if took <= budget {
+            return Ok(None);
+        }
+        self.monitor.note(&format!(
+            "passes are slow here: the fewest that compare anything, {fewest}, take about {} s in \
+             all, more than the budget of {} s",
+            took.as_secs() + 1,
+            budget.as_secs()
+        ));
+        let over = OverBudget {
+            passes: fewest,
+            budget_s: budget.as_secs_f64(),
+            took_s: took.as_secs_f64(),
+        };
+        // Who ends it before they are made finds it in the answer, too.
+        OverBudget::keep(&mut self.session.store, Some(&over))?;
+        Ok(Some(over))
     }
 
     /// Whether a cell has slices of a sitting; what it did before is its

@@ -1,7 +1,7 @@
 //! What a reader must know before believing an experiment's figures.
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::user::{LeftOut, Share};
+use octavo_workload::user::{LeftOut, SampledTable, Share};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -65,6 +65,8 @@ pub enum Caveat {
         bytes: ByteCount,
         /// The size of the user's database.
         of: ByteCount,
+        /// Tables of which far more or fewer rows were copied.
+        uneven: Vec<SampledTable>,
     },
     /// The copy is not in everything as the user's database.
     CopyUnlike {

@@ -167,6 +167,7 @@ fn look(
             ..found.copy.clone()
         },
         unlike: tried.unlike,
+        uneven: found.uneven.clone(),
         limits: found.limits.clone(),
         prepared: Some(tried.prepared),
     };
@@ -297,6 +298,7 @@ fn without_statements(copy: CopyOf, check: Option<&'static str>) -> Own {
             fingerprint: 0,
         }],
         unlike: Vec::new(),
+        uneven: Vec::new(),
         recording: None,
         limits: Vec::new(),
         is_guess: false,

@@ -16,10 +16,11 @@ use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
     Limit,
-    user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, Share},
+    user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, SampledTable, Share},
 };
 
 use crate::{DatabaseError, Result, files, server::account::Account};
+use sample::Size;
 
 /// A database whose own files can be copied.
 pub trait CopyOwn {
@@ -344,15 +345,17 @@ pub struct Own {
     pub limits: Vec<Limit>,
     /// The cache that connections to it have unless they say otherwise.
     pub cache: ByteCount,
+    /// Tables of a sample of which far more or fewer rows are copied than were asked for.
+    pub uneven: Vec<SampledTable>,
 }
 
 impl Own {
-    /// The same of a copy as it is to be made. A sample is about as large as `bytes` says; a cache
-    /// that has the same share of it holds as much of what is asked for.
+    /// The same of a copy as it is to be made. A sample is as large as `size` says; a cache that has
+    /// the same share of it holds as much of what is asked for.
     pub(crate) fn copied(
         mut self,
         copying: &Copying,
-        bytes: impl FnOnce(Share) -> Result<ByteCount>,
+        size: impl FnOnce(Share) -> Result<Size>,
     ) -> Result<Self> {
         let copy = &mut self.copy;
         copy.rate = copying.rate;
@@ -360,7 +363,9 @@ impl Own {
             return Ok(self);
         };
         let of = copy.size;
-        copy.size = bytes(share)?.min(of);
+        let Size { bytes, uneven } = size(share)?;
+        copy.size = bytes.min(of);
+        self.uneven = uneven;
         let part = copy.size.get() as f64 / of.get().max(1) as f64;
         self.cache = ByteCount::new((self.cache.get() as f64 * part) as u64);
         copy.sample = Some(Sample {

@@ -262,7 +262,8 @@ fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
 /// That the copy has a part of the rows, and how large it is as it was measured with the page size
 /// that the user's database has.
 fn sampled(findings: &Findings) -> Option<Caveat> {
-    let copy = &findings.plan.own.as_ref()?.copy;
+    let own = findings.plan.own.as_ref()?;
+    let copy = &own.copy;
     let sample = copy.sample?;
     let mut snapshots = findings.snapshots.iter();
     let like = snapshots.find(|snapshot| snapshot.key.page_size == copy.page_size);
@@ -270,5 +271,6 @@ fn sampled(findings: &Findings) -> Option<Caveat> {
         share: sample.share,
         bytes: like.map_or(copy.size, |snapshot| snapshot.size),
         of: sample.of,
+        uneven: own.uneven.clone(),
     })
 }

@@ -10,7 +10,10 @@ use octavo_experiment::{
     record::Source,
 };
 use octavo_units::ByteCount;
-use octavo_workload::{Deviation, user::LeftOut};
+use octavo_workload::{
+    Deviation,
+    user::{LeftOut, SampledTable},
+};
 
 use crate::{
     naming,
@@ -97,11 +100,17 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
-        Caveat::Sampled { share, bytes, of } => format!(
-            "Only {share} of your rows were copied, {bytes} of {of}. The ratio of memory to data \
+        Caveat::Sampled {
+            share,
+            bytes,
+            of,
+            uneven: tables,
+        } => format!(
+            "Only {share} of your rows were copied, {bytes} of {of}.{} The ratio of memory to data \
              carries over: 1 MiB of memory here stands for {} MiB on all of your rows. Other rows may \
              be used more, and indexes of all rows may be deeper. Statements with fixed values may name \
              rows that were not copied. Copy more of them with a larger --sample.",
+            uneven(tables),
             number(of.get() as f64 / bytes.get().max(1) as f64)
         ),
         Caveat::Guessed { .. }
@@ -218,6 +227,28 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             counted(*runs, "run")
         ),
     }
+}
+
+/// Tables of a sample that have far more or fewer rows than were asked for: "".
+fn uneven(tables: &[SampledTable]) -> String {
+    /// More names are not read.
+    const MOST: usize = 5;
+    if tables.is_empty() {
+        return String::new();
+    }
+    let told = tables.iter().take(MOST);
+    let told = told.map(|SampledTable { table, kept, of }| {
+        format!("{table} has {} of {} rows", count(*kept), count(*of))
+    });
+    let mut told: Vec<String> = told.collect();
+    if let Some(more @ 1..) = tables.len().checked_sub(MOST) {
+        told.push(format!("{} as well", counted(more as u64, "other table")));
+    }
+    format!(
+        " Foreign keys make tables larger or smaller than that, and memory is divided among them \
+         otherwise than on all rows: {}.",
+        told.join("; ")
+    )
 }
 
 /// The words of what is to be said of the user's own rows and statements; `None` of all else.

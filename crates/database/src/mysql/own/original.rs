@@ -181,6 +181,7 @@ impl Original {
             options: Vec::new(),
             limits: Vec::new(),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
+            uneven: Vec::new(),
         })
     }
 

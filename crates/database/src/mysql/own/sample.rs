@@ -24,7 +24,7 @@ use super::{
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Table, WHOLE_MAX},
+    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_MAX},
     server::piped::Piped,
 };
 
@@ -183,7 +183,7 @@ pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) ->
     original.examine(source)?.copied(copying, |share| {
         let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Ok(Snapshot::open(original, of, directory.path(), None, &|| false)?.bytes())
+        Snapshot::open(original, of, directory.path(), None, &|| false)?.size()
     })
 }
 
@@ -275,6 +275,7 @@ impl<'s> Snapshot<'s> {
             })?;
             let drawn_by = if key.is_empty() { &columns } else { &key };
             described.push(Table {
+                name: name.clone(),
                 from,
                 bytes,
                 is_whole,
@@ -284,22 +285,29 @@ impl<'s> Snapshot<'s> {
             tables.push(Selected { name, columns, key });
         }
         let references = references(&tables, &pairs);
+        let child_of = references.iter().map(|reference| reference.child).collect();
+        let parent_of = references.iter().map(|reference| reference.parent);
+        let parent_of = parent_of.collect();
+        let mut sampling = Sampling::new(described, references, share, seed);
+        sampling.count(&mut |sql| {
+            let numbers: Vec<u64> = all(&mut client, original, sql)?;
+            Ok(numbers.into_iter().next().unwrap_or_default())
+        })?;
         Ok(Self {
             client,
             original,
-            child_of: references.iter().map(|reference| reference.child).collect(),
-            parent_of: references
-                .iter()
-                .map(|reference| reference.parent)
-                .collect(),
-            sampling: Sampling::new(described, references, share, seed),
+            sampling,
             tables,
+            child_of,
+            parent_of,
         })
     }
 
-    /// About how many bytes the sample has.
-    pub(super) fn bytes(&self) -> ByteCount {
-        self.sampling.bytes()
+    /// How large the sample is.
+    pub(super) fn size(mut self) -> Result<Size> {
+        let required = self.required()?;
+        self.client.finish()?;
+        Ok(self.sampling.size(&required))
     }
 
     /// Writes the rows behind a schema.

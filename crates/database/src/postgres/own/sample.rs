@@ -22,7 +22,7 @@ use super::{original::Original, restore::Dump, setup::Setup, tools::environment}
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Table, WHOLE_MAX},
+    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_MAX},
     server::{piped::Piped, process::Launch},
 };
 
@@ -137,7 +137,7 @@ pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) ->
     original.examine(source)?.copied(copying, |share| {
         let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Ok(Snapshot::open(original, of, directory.path(), None, &|| false)?.bytes())
+        Snapshot::open(original, of, directory.path(), None, &|| false)?.size()
     })
 }
 
@@ -254,6 +254,7 @@ impl<'s> Snapshot<'s> {
                     .collect(),
             };
             tables.push(Table {
+                name: found.from.trim_start_matches("ONLY ").to_owned(),
                 from: found.from,
                 bytes: found.bytes,
                 is_whole,
@@ -278,18 +279,23 @@ impl<'s> Snapshot<'s> {
             })
         });
         let references = references.collect();
+        let mut sampling = Sampling::new(tables, references, share, seed);
+        sampling.count(&mut |sql| one(&mut psql, original, sql))?;
         Ok(Self {
             psql,
             original,
-            sampling: Sampling::new(tables, references, share, seed),
+            sampling,
             leaves,
             encoding,
         })
     }
 
-    /// About how many bytes the sample has.
-    pub(super) fn bytes(&self) -> ByteCount {
-        self.sampling.bytes()
+    /// How large the sample is.
+    pub(super) fn size(mut self) -> Result<Size> {
+        let required = self.required()?;
+        self.psql.send("COMMIT;\n")?;
+        self.psql.finish()?;
+        Ok(self.sampling.size(&required))
     }
 
     /// What makes `pg_dump` see the same state, without the rows of tables that are sampled.

@@ -19,7 +19,7 @@ use super::super::{
     restore::Dump,
 };
 use crate::{
-    own::sample::tests::{Names, check, copying, with_seed},
+    own::sample::tests::{Names, check, check_odd, copying, with_seed},
     server::account::Account,
 };
 
@@ -28,6 +28,54 @@ const NAMES: Names = Names {
     id: "`Id`",
     lines: "`order ``lines`",
 };
+
+/// A database whose rows lie at odds with its keys, and a sample of it.
+#[test]
+fn rows_with_odd_references_are_sampled() {
+    let Ok(programs) = Programs::find(Flavour::Mariadb, None) else {
+        eprintln!("skipped: MariaDB is not installed");
+        return;
+    };
+    let (_home, layout, source, mut all) = server(&programs);
+    all.simple("CREATE DATABASE shop CHARACTER SET utf8mb4")
+        .unwrap();
+    all.simple("USE shop").unwrap();
+    run(&mut all, include_str!("odd.sql"));
+    let url = url(&layout);
+    let original = Original::open(url.as_ref(), &programs).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let dump = Dump::in_directory(scratch.path()).unwrap();
+    super::dump(&original, &dump, &own.copy, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    let (_home, layout, target, mut kept) = server(&programs);
+    dump.restore(original.tools(), &layout, &mut kept, &mut || false)
+        .unwrap();
+    check_odd(&own, &mut |sql| number(&mut all, sql), &mut |sql| {
+        number(&mut kept, sql)
+    });
+    drop((all, kept));
+    target.stop().unwrap();
+    source.stop().unwrap();
+}
+
+fn url(layout: &Layout) -> String {
+    let socket = layout.data.join(SOCKET);
+    format!("mariadb://root@localhost/shop?socket={}", socket.display())
+}
+
+/// Runs statements one by one.
+fn run(session: &mut Session, statements: &str) {
+    for statement in statements.split(";\n") {
+        if !statement.trim().is_empty() {
+            session
+                .simple(statement)
+                .unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+    }
+}
 
 /// A server in a directory of its own.
 fn server(programs: &Programs) -> (TempDir, Layout, Instance, Session) {
@@ -67,18 +115,12 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     all.simple("CREATE DATABASE shop CHARACTER SET utf8mb4")
         .unwrap();
     all.simple("USE shop").unwrap();
-    for statement in include_str!("tables.sql").split(";\n") {
-        if !statement.trim().is_empty() {
-            all.simple(statement)
-                .unwrap_or_else(|error| panic!("{statement}: {error}"));
-        }
-    }
+    run(&mut all, include_str!("tables.sql"));
     let log = home.path().join("data/said");
     all.simple("SET GLOBAL general_log_file = 'said'").unwrap();
     all.simple("SET GLOBAL general_log = ON").unwrap();
 
-    let socket = layout.data.join(SOCKET);
-    let url = format!("mariadb://root@localhost/shop?socket={}", socket.display());
+    let url = url(&layout);
     let original = Original::open(url.as_ref(), &programs).unwrap();
     let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
     let sample = own.copy.sample.unwrap();

@@ -62,6 +62,8 @@ pub(crate) struct Reference {
     pub(crate) columns: Vec<Pair>,
     /// Whether none of its columns can be NULL.
     pub(crate) is_required: bool,
+    /// Whether every row that refers to a parent is sure to have it. Servers can be told not to check.
+    pub(crate) is_checked: bool,
 }
 
 /// A column of a child and the one of the parent that it is like.
@@ -84,13 +86,6 @@ impl Reference {
             )
         });
         pairs.collect::<Vec<_>>().join(" AND ")
-    }
-
-    /// The condition that a row refers to anything.
-    fn is_set(&self, child: &str) -> String {
-        let pairs = self.columns.iter();
-        let columns = pairs.map(|pair| format!("{child}.{} IS NOT NULL", pair.child));
-        columns.collect::<Vec<_>>().join(" AND ")
     }
 }
 
@@ -286,20 +281,17 @@ impl Sampling {
             Rule::Follows(place) => {
                 let reference = &self.references[place];
                 let parent = format!("{alias}p");
-                let exists = format!(
-                    "EXISTS (SELECT 1 FROM {} AS {parent} WHERE {} AND {})",
+                let has = format!(
+                    "EXISTS (SELECT 1 FROM {} AS {parent} WHERE {}",
                     self.tables[reference.parent].from,
-                    reference.matches(alias, &parent),
-                    self.kept(reference.parent, &parent)
+                    reference.matches(alias, &parent)
                 );
-                match reference.is_required {
-                    true => exists,
-                    // A row without a parent is drawn by itself.
-                    false => format!(
-                        "CASE WHEN {} THEN {exists} ELSE {} END",
-                        reference.is_set(alias),
-                        self.drawn(table, alias)
-                    ),
+                let kept = format!("{has} AND {})", self.kept(reference.parent, &parent));
+                match reference.is_required && reference.is_checked {
+                    true => kept,
+                    // A row without a parent is drawn by itself: it refers to nothing, or to a row
+                    // that is not there. Of few rows this has to be looked up.
+                    false => format!("({kept} OR {} AND NOT {has}))", self.drawn(table, alias)),
                 }
             }
         }

@@ -435,6 +435,8 @@ fn references(tables: &[Selected], pairs: &[FoundPair]) -> Vec<Reference> {
                 parent,
                 columns: Vec::new(),
                 is_required: true,
+                // None was where FOREIGN_KEY_CHECKS was off.
+                is_checked: false,
             });
         }
         let Some(reference) = found.last_mut() else {

@@ -30,7 +30,8 @@ use crate::{
 const END: &str = "\\.";
 
 /// Tables with the partitions that have their rows, and foreign keys between them. Partitions have
-/// the foreign keys of their tables again.
+/// the foreign keys of their tables again. What they alone have says nothing of the table's other
+/// rows, and one that is not valid says nothing of older rows.
 const QUESTION: &str = "\
     WITH RECURSIVE part(root, oid) AS ( \
       SELECT c.oid, c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
@@ -41,8 +42,8 @@ const QUESTION: &str = "\
       UNION ALL SELECT p.root, i.inhrelid FROM part AS p \
         JOIN pg_inherits AS i ON i.inhparent = p.oid \
         JOIN pg_class AS c ON c.oid = i.inhrelid AND c.relispartition), \
-    key AS ( \
-      SELECT DISTINCT child.root AS child, parent.root AS parent, \
+    found AS ( \
+      SELECT child.root AS child, parent.root AS parent, \
         (SELECT json_agg(json_build_object( \
            'child', quote_ident(of_child.attname), 'parent', quote_ident(of_parent.attname), \
            'equals', format('OPERATOR(%I.%s)', n.nspname, o.oprname)) ORDER BY k.place)::text \
@@ -54,10 +55,14 @@ const QUESTION: &str = "\
            ON of_parent.attrelid = f.confrelid AND of_parent.attnum = k.parent \
          JOIN pg_operator AS o ON o.oid = k.operator \
          JOIN pg_namespace AS n ON n.oid = o.oprnamespace) AS columns, \
-        (SELECT bool_and(a.attnotnull) FROM pg_attribute AS a \
-         WHERE a.attrelid = f.conrelid AND a.attnum = ANY (f.conkey)) AS is_required \
+        f.conrelid = child.root AND (SELECT bool_and(a.attnotnull) FROM pg_attribute AS a \
+         WHERE a.attrelid = f.conrelid AND a.attnum = ANY (f.conkey)) AS is_required, \
+        f.conrelid = child.root AND f.convalidated AS is_checked \
       FROM pg_constraint AS f JOIN part AS child ON child.oid = f.conrelid \
-      JOIN part AS parent ON parent.oid = f.confrelid WHERE f.contype = 'f') \
+      JOIN part AS parent ON parent.oid = f.confrelid WHERE f.contype = 'f'), \
+    key AS ( \
+      SELECT child, parent, columns, bool_or(is_required) AS is_required, \
+        bool_or(is_checked) AS is_checked FROM found GROUP BY child, parent, columns) \
     SELECT json_build_object( \
       'tables', (SELECT coalesce(json_agg(json_build_object( \
         'oid', c.oid::bigint, \
@@ -85,7 +90,8 @@ const QUESTION: &str = "\
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
         WHERE c.oid IN (SELECT root FROM part)), \
       'references', (SELECT coalesce(json_agg(json_build_object('child', child::bigint, \
-        'parent', parent::bigint, 'columns', columns::json, 'is_required', is_required)), '[]') \
+        'parent', parent::bigint, 'columns', columns::json, 'is_required', is_required, 'is_checked', is_checked)), \
+        '[]') \
         FROM key))";
 
 /// What the server says of its tables.
@@ -123,6 +129,7 @@ struct FoundReference {
     parent: u32,
     columns: Vec<FoundPair>,
     is_required: bool,
+    is_checked: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -276,6 +283,7 @@ impl<'s> Snapshot<'s> {
                 parent: place(found.parent)?,
                 columns: columns.collect(),
                 is_required: found.is_required,
+                is_checked: found.is_checked,
             })
         });
         let references = references.collect();

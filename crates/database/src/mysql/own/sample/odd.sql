@@ -4,4 +4,10 @@ CREATE TABLE hot(id int PRIMARY KEY, par int NOT NULL, pad text, FOREIGN KEY (pa
 INSERT INTO hot SELECT seq, seq % 3 + 1, REPEAT('x', 50) FROM seq_1_to_50000;
 CREATE TABLE list(id int PRIMARY KEY, pad text, prev int, FOREIGN KEY (prev) REFERENCES list(id)) ENGINE=InnoDB;
 INSERT INTO list SELECT seq, REPEAT('x', 100), NULLIF(seq - 1, 0) FROM seq_1_to_20000;
-ANALYZE TABLE par, hot, list;
+SET FOREIGN_KEY_CHECKS = 0;
+CREATE TABLE orphans(id int PRIMARY KEY, par int NOT NULL, pad text, FOREIGN KEY (par) REFERENCES par(id)) ENGINE=InnoDB;
+INSERT INTO orphans SELECT seq, seq + (1 - seq % 2) * 100000, REPEAT('x', 50) FROM seq_1_to_20000;
+CREATE TABLE parts(half int NOT NULL, id int NOT NULL, par int, PRIMARY KEY (half, id), FOREIGN KEY (par) REFERENCES par(id)) ENGINE=InnoDB;
+INSERT INTO parts SELECT seq % 2 + 1, seq, IF(seq % 2 = 0, seq, NULL) FROM seq_1_to_20000;
+SET FOREIGN_KEY_CHECKS = 1;
+ANALYZE TABLE par, hot, list, orphans, parts;

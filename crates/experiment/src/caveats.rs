@@ -61,12 +61,15 @@ pub enum Caveat {
     Sampled {
         /// Which part.
         share: Share,
-        /// The size of the copy.
+        /// The bytes that these have there.
         bytes: ByteCount,
         /// The size of the user's database.
         of: ByteCount,
-        /// Tables of which far more or fewer rows were copied.
-        uneven: Vec<SampledTable>,
+    },
+    /// Tables of a sample have far more or fewer rows than were asked for.
+    SampledUnevenly {
+        /// These tables.
+        tables: Vec<SampledTable>,
     },
     /// The copy is not in everything as the user's database.
     CopyUnlike {
@@ -314,6 +317,7 @@ impl Caveat {
             Self::Predicted
             | Self::Guessed { .. }
             | Self::Sampled { .. }
+            | Self::SampledUnevenly { .. }
             | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
             | Self::FoundOther { .. }

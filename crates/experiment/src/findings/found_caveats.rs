@@ -259,18 +259,14 @@ fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
     })
 }
 
-/// That the copy has a part of the rows, and how large it is as it was measured with the page size
-/// that the user's database has.
+/// That the copy has a part of the rows, and which part of the database's bytes these are. The files
+/// of a copy say nothing of it: fresh ones are denser, and have other free room.
 fn sampled(findings: &Findings) -> Option<Caveat> {
-    let own = findings.plan.own.as_ref()?;
-    let copy = &own.copy;
+    let copy = &findings.plan.own.as_ref()?.copy;
     let sample = copy.sample?;
-    let mut snapshots = findings.snapshots.iter();
-    let like = snapshots.find(|snapshot| snapshot.key.page_size == copy.page_size);
     Some(Caveat::Sampled {
         share: sample.share,
-        bytes: like.map_or(copy.size, |snapshot| snapshot.size),
+        bytes: copy.size,
         of: sample.of,
-        uneven: own.uneven.clone(),
     })
 }

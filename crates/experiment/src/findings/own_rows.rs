@@ -35,6 +35,11 @@ pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Cave
             how: own.unlike.clone(),
         });
     }
+    if !own.uneven.is_empty() {
+        caveats.push(Caveat::SampledUnevenly {
+            tables: own.uneven.clone(),
+        });
+    }
     let recording = own.recording.iter();
     caveats.extend(recording.flat_map(|recording| of_recording(recording, statements)));
     caveats.extend(found_nothing(statements));

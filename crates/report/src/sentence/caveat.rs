@@ -100,20 +100,15 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
-        Caveat::Sampled {
-            share,
-            bytes,
-            of,
-            uneven: tables,
-        } => format!(
-            "Only {share} of your rows were copied, {bytes} of {of}.{} The ratio of memory to data \
+        Caveat::Sampled { share, bytes, of } => format!(
+            "Only {share} of your rows were copied, {bytes} of {of}. The ratio of memory to data \
              carries over: 1 MiB of memory here stands for {} MiB on all of your rows. Other rows may \
              be used more, and indexes of all rows may be deeper. Statements with fixed values may name \
              rows that were not copied. Copy more of them with a larger --sample.",
-            uneven(tables),
             number(of.get() as f64 / bytes.get().max(1) as f64)
         ),
-        Caveat::Guessed { .. }
+        Caveat::SampledUnevenly { .. }
+        | Caveat::Guessed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }
         | Caveat::RecordedInPart { .. }
@@ -229,13 +224,10 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
     }
 }
 
-/// Tables of a sample that have far more or fewer rows than were asked for: "".
+/// Tables of a sample that have far more or fewer rows than were asked for.
 fn uneven(tables: &[SampledTable]) -> String {
     /// More names are not read.
     const MOST: usize = 5;
-    if tables.is_empty() {
-        return String::new();
-    }
     let told = tables.iter().take(MOST);
     let told = told.map(|SampledTable { table, kept, of }| {
         format!("{table} has {} of {} rows", count(*kept), count(*of))
@@ -245,8 +237,8 @@ fn uneven(tables: &[SampledTable]) -> String {
         told.push(format!("{} as well", counted(more as u64, "other table")));
     }
     format!(
-        " Foreign keys make tables larger or smaller than that, and memory is divided among them \
-         otherwise than on all rows: {}.",
+        "Foreign keys gave tables another share of rows than you asked for, so they use memory otherwise \
+         than on all rows: {}.",
         told.join("; ")
     )
 }
@@ -262,6 +254,7 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
             "The copy is not as your database in everything, and what is best may differ: {}.",
             how.join("; ")
         ),
+        Caveat::SampledUnevenly { tables } => uneven(tables),
         Caveat::FoundNothing { statements, of } => {
             let (they, them) = match statements.len() {
                 1 => ("This statement", "it"),
@@ -757,6 +750,29 @@ mod tests {
             why: octavo_experiment::lockstep::DepartureReason::Slower,
         });
         assert!(!super::describe(&findings, &caveat).contains("--budget"));
+    }
+
+    #[test]
+    fn tables_of_uneven_samples_are_named() {
+        let table = |place: u64| SampledTable {
+            table: format!("table_{place}"),
+            kept: place,
+            of: 20_000,
+        };
+        let said = |tables: u64| {
+            let tables = (0..tables).map(table).collect();
+            of_own(&Caveat::SampledUnevenly { tables }).unwrap()
+        };
+        assert!(
+            said(2).ends_with(": table_0 has 0 of 20,000 rows; table_1 has 1 of 20,000 rows."),
+            "{}",
+            said(2)
+        );
+        assert!(
+            said(7).ends_with("; 2 other tables as well."),
+            "{}",
+            said(7)
+        );
     }
 
     #[test]

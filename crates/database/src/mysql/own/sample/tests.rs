@@ -15,7 +15,7 @@ use super::super::{
         programs::Programs,
         session::Session,
     },
-    original::Original,
+    original::{Original, bytes_of_tables},
     restore::Dump,
 };
 use crate::{
@@ -53,6 +53,11 @@ fn rows_with_odd_references_are_sampled() {
     let (_home, layout, target, mut kept) = server(&programs);
     dump.restore(original.tools(), &layout, &mut kept, &mut || false)
         .unwrap();
+    // Sizes of copies are taken as the database's is.
+    let of = own.copy.sample.unwrap().of;
+    assert_eq!(bytes_of_tables(&mut all).unwrap(), of);
+    let copied = bytes_of_tables(&mut kept).unwrap();
+    assert!(copied < of, "{copied} of {of}");
     check_odd(&own, &mut |sql| number(&mut all, sql), &mut |sql| {
         number(&mut kept, sql)
     });

@@ -408,6 +408,11 @@ impl Required {
         Ok(())
     }
 
+    /// Whether any row of a table is required.
+    pub(crate) fn has(&self, table: usize) -> bool {
+        !self.keys[table].is_empty()
+    }
+
     /// Those of a table, in batches, in their order.
     pub(crate) fn batches(&self, table: usize) -> impl Iterator<Item = Vec<Box<str>>> + '_ {
         let mut keys = self.keys[table].iter().cloned();

@@ -121,17 +121,25 @@ impl Column {
     fn literal(&self, alias: &str) -> String {
         let name = format!("{alias}.{}", quoted(&self.name));
         match self.kind.as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
-            | "double" | "year" => name,
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "double"
+            | "year" => name,
+            // As a text it has six digits, as a double all. Not + 0, which loses the sign of -0.
+            "float" => format!("{name} * 1E0"),
+            // What was no label of it reads as an empty one, which it may have as well.
+            "enum" => format!("IF({name} + 0 = 0, 0, {})", of_text(&name)),
             "bit" => format!("{name} + 0"),
             "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob"
             | "geometry" | "point" | "linestring" | "polygon" | "multipoint"
             | "multilinestring" | "multipolygon" | "geometrycollection" | "geomcollection"
             | "vector" => format!("CONCAT('X''', HEX({name}), '''')"),
-            // Digits are read alike with all SQL modes and encodings.
-            _ => format!("CONCAT('_utf8mb4 X''', HEX(CONVERT({name} USING utf8mb4)), '''')"),
+            _ => of_text(&name),
         }
     }
+}
+
+/// A text as it is written in SQL. Digits are read alike with all SQL modes and encodings.
+fn of_text(name: &str) -> String {
+    format!("CONCAT('_utf8mb4 X''', HEX(CONVERT({name} USING utf8mb4)), '''')")
 }
 
 /// A table with the columns that select its rows.
@@ -330,12 +338,19 @@ impl<'s> Snapshot<'s> {
                 quoted(&table.name),
                 columns.join(", ")
             );
+            // In the order of the key, in which B-trees grow without halves of pages left empty.
+            let order = table.key.iter().map(|column| quoted(&column.name));
+            let order: Vec<String> = order.map(|name| format!("t.{name}")).collect();
+            let order = match order.is_empty() {
+                true => String::new(),
+                false => format!(" ORDER BY {}", order.join(", ")),
+            };
             let mut conditions = vec![self.sampling.kept(place, "t")];
             let keys = required.batches(place);
             conditions.extend(keys.map(|keys| table.has_key("t", &keys)));
             for condition in conditions {
                 let select = format!(
-                    "SELECT {} FROM {} AS t WHERE {condition}",
+                    "SELECT {} FROM {} AS t WHERE {condition}{order}",
                     table.values(),
                     quoted(&table.name)
                 );
@@ -369,6 +384,16 @@ impl<'s> Snapshot<'s> {
                 if bytes > 0 {
                     file.write_all(b";\n").map_err(failed)?;
                 }
+            }
+            // Required rows came between those that were there. Rows with a history cannot be
+            // rebuilt unless it may change.
+            if required.has(place) {
+                let rebuild = format!(
+                    "/*M!100303 SET system_versioning_alter_history = KEEP */;\n\
+                     ALTER TABLE {} FORCE;\n",
+                    quoted(&table.name)
+                );
+                file.write_all(rebuild.as_bytes()).map_err(failed)?;
             }
         }
         file.flush().map_err(failed)?;

@@ -162,11 +162,11 @@ pub(crate) fn check_odd(own: &Own, all: &mut Ask<'_>, kept: &mut Ask<'_>) {
         of: 20_000,
     };
     assert!(list.kept > 19_000, "{list:?}");
-    assert_eq!(own.uneven, [list]);
+    assert_eq!(own.uneven[0], list);
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size < sample.of);
     let part = own.copy.size.get() as f64 / sample.of.get() as f64;
-    assert!((0.25..0.6).contains(&part), "{part}");
+    assert!((0.2..0.6).contains(&part), "{part}");
     let cache = own.cache.get() as f64 / sample.of.get() as f64;
     assert!((cache - part).abs() < 0.01, "{cache} {part}");
 }

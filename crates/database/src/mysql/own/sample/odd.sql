@@ -11,3 +11,14 @@ CREATE TABLE parts(half int NOT NULL, id int NOT NULL, par int, PRIMARY KEY (hal
 INSERT INTO parts SELECT seq % 2 + 1, seq, IF(seq % 2 = 0, seq, NULL) FROM seq_1_to_20000;
 SET FOREIGN_KEY_CHECKS = 1;
 ANALYZE TABLE par, hot, list, orphans, parts;
+CREATE TABLE scattered(id int PRIMARY KEY, pad varchar(200)) ENGINE=InnoDB;
+INSERT INTO scattered SELECT seq, REPEAT('x', 180) FROM seq_1_to_40000;
+CREATE TABLE points(par int NOT NULL, id int NOT NULL, at int NOT NULL, PRIMARY KEY (par, id), FOREIGN KEY (par) REFERENCES par(id), FOREIGN KEY (at) REFERENCES scattered(id)) ENGINE=InnoDB;
+INSERT INTO points SELECT seq % 20000 + 1, seq, (seq * 7919) % 40000 + 1 FROM seq_1_to_40000;
+CREATE TABLE odd_values(f float NOT NULL, g float(7,4), e enum('a','','b'), n int CHECK (n < 10), d double, PRIMARY KEY (f)) ENGINE=InnoDB;
+SET SESSION check_constraint_checks = 0, sql_mode = '';
+INSERT IGNORE INTO odd_values SELECT seq / 7, seq / 11 % 900, IF(seq % 2, 0, IF(seq % 4, '', 'b')), seq, -seq / 3 FROM seq_1_to_20000;
+SET SESSION check_constraint_checks = 1;
+CREATE TABLE refers(id int PRIMARY KEY, f float, FOREIGN KEY (f) REFERENCES odd_values(f)) ENGINE=InnoDB;
+INSERT INTO refers SELECT (@n := @n + 1), f FROM odd_values, (SELECT @n := 0) AS zero WHERE n % 7 = 0;
+ANALYZE TABLE scattered, points, odd_values, refers;

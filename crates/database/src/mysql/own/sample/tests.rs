@@ -61,6 +61,20 @@ fn rows_with_odd_references_are_sampled() {
     check_odd(&own, &mut |sql| number(&mut all, sql), &mut |sql| {
         number(&mut kept, sql)
     });
+    // Values are as they were, in keys too, and rows that a constraint forbids are there.
+    let sql = "SELECT CAST(f AS DOUBLE), CAST(g AS DOUBLE), e + 0, e, n, d FROM odd_values";
+    let (some, every) = (rows(&mut kept, sql), rows(&mut all, sql));
+    assert!(some.len() > 1800 && some.is_subset(&every));
+    // Pages of rows that came in two parts are as full as those of rows that came in one.
+    let per_row = |session: &mut Session| {
+        let pages = "SELECT stat_value FROM mysql.innodb_index_stats \
+            WHERE database_name = 'shop' AND table_name = 'scattered' \
+            AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'";
+        let count = "SELECT COUNT(*) FROM scattered";
+        number(session, pages) as f64 / number(session, count) as f64
+    };
+    let (all_pages, kept_pages) = (per_row(&mut all), per_row(&mut kept));
+    assert!(kept_pages < 1.1 * all_pages, "{kept_pages} {all_pages}");
     drop((all, kept));
     target.stop().unwrap();
     source.stop().unwrap();

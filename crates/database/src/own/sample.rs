@@ -22,6 +22,9 @@ use crate::Result;
 /// Tables with at most so many rows are kept whole. Chosen: with rows of 100 bytes, 1 MB a table.
 pub(crate) const WHOLE_MAX: u64 = 10_000;
 
+/// Larger tables are not, however few rows they have. Chosen: what rows of 400 bytes take.
+pub(crate) const WHOLE_BYTES_MAX: u64 = 4 << 20;
+
 /// Fewer rows than these, of those that are kept or should be, tell nothing of a rule: with this many
 /// drawn ones, chance makes it half as many once in 200 times. Chosen.
 const ROWS_MIN: f64 = 20.0;
@@ -50,6 +53,9 @@ pub(crate) struct Table {
     pub(crate) drawn_by: Vec<String>,
     /// The columns of its primary key.
     pub(crate) key: Vec<String>,
+    /// What stands in for `from` and `drawn_by` where that draws nearly all rows or none: many are
+    /// the same in all that can be hashed, and are told apart by a number.
+    pub(crate) numbered: Option<(String, Vec<String>)>,
 }
 
 /// A foreign key.
@@ -207,6 +213,13 @@ impl Sampling {
                 self.rules[table] = Rule::Drawn;
                 kept = ask(&self.count_of(table, &self.kept(table, "t")))?;
             }
+            if self.is_far(kept, rows)
+                && let Some((from, drawn_by)) = self.tables[table].numbered.take()
+            {
+                self.tables[table].from = from;
+                self.tables[table].drawn_by = drawn_by;
+                kept = ask(&self.count_of(table, &self.kept(table, "t")))?;
+            }
             self.counts[table] = Counts { rows, kept };
         }
         Ok(())
@@ -239,6 +252,11 @@ impl Sampling {
         let most = f64::min(2.0 * share, f64::midpoint(1.0, share));
         let is_told = kept.max(rows * share) >= ROWS_MIN;
         is_told && (kept < rows * share / 2.0 || kept > rows * most)
+    }
+
+    /// What a table's rows are selected from.
+    pub(crate) fn from(&self, table: usize) -> &str {
+        &self.tables[table].from
     }
 
     /// Whether a table is copied as a whole.

@@ -24,7 +24,9 @@ use super::{
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_MAX},
+    own::sample::{
+        Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+    },
     server::piped::Piped,
 };
 
@@ -277,17 +279,20 @@ impl<'s> Snapshot<'s> {
             // Rows that nothing tells from others cannot be required one by one.
             let mut is_whole = columns.is_empty()
                 || key.is_empty() && pairs.iter().any(|pair| pair.parent == name);
+            let is_small = bytes <= WHOLE_BYTES_MAX;
             query(&mut client, &few, &mut |line| {
-                is_whole |= line == "1";
+                is_whole |= is_small && line == "1";
                 Ok(())
             })?;
             let drawn_by = if key.is_empty() { &columns } else { &key };
+            let drawn_by = drawn_by.iter().map(|column| column.literal("{}")).collect();
             described.push(Table {
+                numbered: key.is_empty().then(|| numbered(&name, &columns)),
                 name: name.clone(),
                 from,
                 bytes,
                 is_whole,
-                drawn_by: drawn_by.iter().map(|column| column.literal("{}")).collect(),
+                drawn_by,
                 key: key.iter().map(|column| quoted(&column.name)).collect(),
             });
             tables.push(Selected { name, columns, key });
@@ -352,7 +357,7 @@ impl<'s> Snapshot<'s> {
                 let select = format!(
                     "SELECT {} FROM {} AS t WHERE {condition}{order}",
                     table.values(),
-                    quoted(&table.name)
+                    self.sampling.from(place)
                 );
                 ask(&mut self.client, &select)?;
                 let mut bytes = 0;
@@ -420,6 +425,26 @@ impl<'s> Snapshot<'s> {
             })
         })
     }
+}
+
+/// A table whose rows have a number among those that are alike, and what is hashed of it then. It does
+/// not matter which of them has which.
+fn numbered(name: &str, columns: &[Column]) -> (String, Vec<String>) {
+    /// No column is likely to have this name.
+    const NUMBER: &str = "`octavo number`";
+    let columns = columns.iter();
+    let columns = columns.map(|column| format!("COALESCE({}, 'NULL')", column.literal("n")));
+    let columns: Vec<String> = columns.collect();
+    let hash = format!("MD5(CONCAT_WS(':', {}))", columns.join(", "));
+    let from = format!(
+        "(SELECT n.*, {hash} AS `octavo hash`, \
+         ROW_NUMBER() OVER (PARTITION BY {hash}) AS {NUMBER} FROM {} AS n)",
+        quoted(name)
+    );
+    (
+        from,
+        vec!["{}.`octavo hash`".into(), format!("{{}}.{NUMBER}")],
+    )
 }
 
 /// The columns of a table's primary key, or else of a unique one without NULL.

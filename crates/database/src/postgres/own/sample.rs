@@ -22,7 +22,9 @@ use super::{original::Original, restore::Dump, setup::Setup, tools::environment}
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_MAX},
+    own::sample::{
+        Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+    },
     server::{piped::Piped, process::Launch},
 };
 
@@ -247,8 +249,9 @@ impl<'s> Snapshot<'s> {
                 found.from
             );
             let mut is_whole = found.leaves.iter().all(|leaf| leaf.columns.is_empty());
+            let is_small = found.bytes <= WHOLE_BYTES_MAX;
             query(&mut psql, &few, &mut |line| {
-                is_whole |= line == "t";
+                is_whole |= is_small && line == "t";
                 Ok(())
             })?;
             let columns = match found.key.is_empty() {
@@ -267,6 +270,7 @@ impl<'s> Snapshot<'s> {
                 is_whole,
                 drawn_by: columns,
                 key: found.key,
+                numbered: None,
             });
             leaves.push(found.leaves);
             oids.push(found.oid);

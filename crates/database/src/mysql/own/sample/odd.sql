@@ -22,3 +22,8 @@ SET SESSION check_constraint_checks = 1;
 CREATE TABLE refers(id int PRIMARY KEY, f float, FOREIGN KEY (f) REFERENCES odd_values(f)) ENGINE=InnoDB;
 INSERT INTO refers SELECT (@n := @n + 1), f FROM odd_values, (SELECT @n := 0) AS zero WHERE n % 7 = 0;
 ANALYZE TABLE scattered, points, odd_values, refers;
+CREATE TABLE long_rows(id int PRIMARY KEY, pad text) ENGINE=InnoDB;
+INSERT INTO long_rows SELECT seq, REPEAT('x', 9000) FROM seq_1_to_1000;
+CREATE TABLE alike(a int, b text) ENGINE=InnoDB;
+INSERT INTO alike SELECT seq % 3, NULL FROM seq_1_to_30000;
+ANALYZE TABLE long_rows, alike;

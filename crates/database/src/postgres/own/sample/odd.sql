@@ -13,3 +13,8 @@ CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
 ALTER TABLE parts_1 ALTER par SET NOT NULL, ADD FOREIGN KEY (par) REFERENCES par;
 INSERT INTO parts SELECT i % 2 + 1, i, CASE i % 2 WHEN 0 THEN i ELSE 100000 + i END FROM generate_series(1, 20000) i;
+CREATE TABLE long_rows(id int PRIMARY KEY, pad text);
+ALTER TABLE long_rows ALTER pad SET STORAGE EXTERNAL;
+INSERT INTO long_rows SELECT i, repeat('x', 9000) FROM generate_series(1, 1000) i;
+CREATE TABLE alike(a int, b text);
+INSERT INTO alike SELECT i % 3, NULL FROM generate_series(1, 30000) i;

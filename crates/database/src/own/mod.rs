@@ -24,12 +24,14 @@ use sample::Size;
 
 /// A database whose own files can be copied.
 pub trait CopyOwn {
-    /// Looks at what is to be copied, and how.
+    /// Looks at what is to be copied, and how. The rows of a sample are counted, until `stopped` says
+    /// so.
     ///
     /// # Errors
     /// [`DatabaseError::Source`] for what is no database of this kind, is locked, was not
-    /// closed, needs what is not there, or cannot be copied so.
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own>;
+    /// closed, needs what is not there, or cannot be copied so; [`DatabaseError::Stopped`].
+    fn examine(&self, source: &OsStr, copying: &Copying, stopped: &dyn Fn() -> bool)
+    -> Result<Own>;
 
     /// Guesses a script from the schema, in pgbench's language; `None` where no table has rows to
     /// draw from.

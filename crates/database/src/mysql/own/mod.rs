@@ -45,9 +45,14 @@ use tools::Tools;
 use trial::Trial;
 
 impl CopyOwn for Mysql {
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+    fn examine(
+        &self,
+        source: &OsStr,
+        copying: &Copying,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Own> {
         let original = Original::open(source, self.programs()?)?;
-        let own = sample::examine(&original, source, copying)?;
+        let own = sample::examine(&original, source, copying, stopped)?;
         let (flavour, present) = (original.tools().flavour, own.copy.page_size);
         let limits = match limits::Facts::ask(&original) {
             Ok(facts) => limits::limits(&facts, flavour, present),

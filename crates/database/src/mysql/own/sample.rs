@@ -54,6 +54,11 @@ const COLUMNS: &str = "\
     AND EXTRA NOT LIKE '%VIRTUAL GENERATED%' AND EXTRA NOT LIKE '%STORED GENERATED%' \
     ORDER BY TABLE_NAME, ORDINAL_POSITION";
 
+/// How many columns of each table an account may see.
+const SEEN: &str = "\
+    SELECT JSON_OBJECT('name', TABLE_NAME, 'columns', COUNT(*)) \
+    FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() GROUP BY TABLE_NAME";
+
 /// Columns of unique indexes, in their order.
 const KEYS: &str = "\
     SELECT JSON_OBJECT('table', TABLE_NAME, 'name', INDEX_NAME, 'column', COLUMN_NAME, \
@@ -74,6 +79,12 @@ const REFERENCES: &str = "\
 struct FoundTable {
     name: String,
     bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct SeenColumns {
+    name: String,
+    columns: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -189,11 +200,17 @@ impl Selected {
 }
 
 /// Looks at a database, and at what a copy of it would have.
-pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
+pub(super) fn examine(
+    original: &Original,
+    source: &OsStr,
+    copying: &Copying,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Own> {
     original.examine(source)?.copied(copying, |share| {
-        let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+        let directory =
+            TempDir::with_prefix("octavo-").map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Snapshot::open(original, of, directory.path(), None, &|| false)?.size()
+        Snapshot::open(original, of, directory.path(), None, stopped)?.size()
     })
 }
 
@@ -252,7 +269,9 @@ impl<'s> Snapshot<'s> {
     ) -> Result<Self> {
         let mut client = original.client(directory, rate, stopped)?;
         client.send(
-            "SET time_zone = '+00:00', sql_mode = '';\n\
+            "SET time_zone = '+00:00', sql_mode = '', sql_quote_show_create = 1;\n\
+             SET lock_wait_timeout = 30, net_write_timeout = 86400, wait_timeout = 86400;\n\
+             /*M!100101 SET max_statement_time = 0 */;\n\
              SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;\n\
              START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;\n",
         )?;
@@ -260,6 +279,7 @@ impl<'s> Snapshot<'s> {
         let columns: Vec<Column> = all(&mut client, original, COLUMNS)?;
         let keys: Vec<FoundKey> = all(&mut client, original, KEYS)?;
         let pairs: Vec<FoundPair> = all(&mut client, original, REFERENCES)?;
+        refuse_partly_seen(&mut client, original, &found, &pairs)?;
         let mut by_table: BTreeMap<&str, Vec<&Column>> = BTreeMap::new();
         for column in &columns {
             by_table.entry(&column.table).or_default().push(column);
@@ -427,6 +447,46 @@ impl<'s> Snapshot<'s> {
     }
 }
 
+/// Refuses what an account sees a part of: rows would come without columns, or without the parents
+/// that they refer to.
+fn refuse_partly_seen(
+    client: &mut Piped<'_>,
+    original: &Original,
+    tables: &[FoundTable],
+    pairs: &[FoundPair],
+) -> Result<()> {
+    const REMEDY: &str = "grant it SELECT on the whole database, or leave --sample out";
+    for FoundPair { child, parent, .. } in pairs {
+        if !tables.iter().any(|table| table.name == *parent) {
+            return Err(original.refuse(format!(
+                "has a foreign key from {child} to {parent}, which is not there or which your \
+                 account may not see: {REMEDY}"
+            )));
+        }
+    }
+    for SeenColumns { name, columns } in all::<SeenColumns>(client, original, SEEN)? {
+        if !tables.iter().any(|table| table.name == name) {
+            continue;
+        }
+        // A column's line begins with its name.
+        let mut lines = 0;
+        query(
+            client,
+            &format!("SHOW CREATE TABLE {}", quoted(&name)),
+            &mut |line| {
+                lines += u64::from(line.starts_with("  `"));
+                Ok(())
+            },
+        )?;
+        if columns < lines {
+            return Err(original.refuse(format!(
+                "has {lines} columns in {name}, of which your account may see {columns}: {REMEDY}"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// A table whose rows have a number among those that are alike, and what is hashed of it then. It does
 /// not matter which of them has which.
 fn numbered(name: &str, columns: &[Column]) -> (String, Vec<String>) {
@@ -505,8 +565,12 @@ fn references(tables: &[Selected], pairs: &[FoundPair]) -> Vec<Reference> {
     found
 }
 
+/// Asks, and lets go of the tables at the end of the answer: until then nobody may change their
+/// columns. A snapshot stays as it is when its transaction goes back to a savepoint.
 fn ask(client: &mut Piped<'_>, sql: &str) -> Result<()> {
-    client.send(&format!("{sql};\nSELECT '{END}';\n"))
+    client.send(&format!(
+        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nSELECT '{END}';\n"
+    ))
 }
 
 /// The lines of an answer.

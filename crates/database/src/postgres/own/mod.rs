@@ -48,8 +48,18 @@ use tools::Tools;
 use trial::Trial;
 
 impl CopyOwn for Postgres {
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
-        sample::examine(&Original::open(source, &self.programs)?, source, copying)
+    fn examine(
+        &self,
+        source: &OsStr,
+        copying: &Copying,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Own> {
+        sample::examine(
+            &Original::open(source, &self.programs)?,
+            source,
+            copying,
+            stopped,
+        )
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<String>> {

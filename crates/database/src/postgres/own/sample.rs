@@ -142,11 +142,17 @@ struct FoundPair {
 }
 
 /// Looks at a database, and at what a copy of it would have.
-pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
+pub(super) fn examine(
+    original: &Original,
+    source: &OsStr,
+    copying: &Copying,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Own> {
     original.examine(source)?.copied(copying, |share| {
-        let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+        let directory =
+            TempDir::with_prefix("octavo-").map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Snapshot::open(original, of, directory.path(), None, &|| false)?.size()
+        Snapshot::open(original, of, directory.path(), None, stopped)?.size()
     })
 }
 
@@ -231,6 +237,10 @@ impl<'s> Snapshot<'s> {
              SET LOCAL extra_float_digits = 3; SET LOCAL synchronize_seqscans = off;\n\
              SET LOCAL max_parallel_workers_per_gather = 0;\n",
         )?;
+        // Servers have it since 17, and SET fails on others.
+        let timeout = "SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings \
+            WHERE name = 'transaction_timeout'";
+        query(&mut psql, timeout, &mut |_| Ok(()))?;
         let facts: Facts = one(&mut psql, original, QUESTION)?;
         let mut tables = Vec::new();
         let mut leaves = Vec::new();

@@ -2,23 +2,27 @@
 
 use std::{collections::HashSet, fs, ops::ControlFlow, os::unix::fs::PermissionsExt as _};
 
-use octavo_units::PageSize;
+use octavo_units::{PageSize, Seed};
 use octavo_workload::user::CopyOf;
 use tempfile::TempDir;
 
-use super::super::{
+use super::{
     super::{
-        Flavour,
-        instance::Instance,
-        layout::{Layout, SOCKET},
-        load,
-        programs::Programs,
-        session::Session,
+        super::{
+            Flavour,
+            instance::Instance,
+            layout::{Layout, SOCKET},
+            load,
+            programs::Programs,
+            session::Session,
+        },
+        original::{Original, bytes_of_tables},
+        restore::Dump,
     },
-    original::{Original, bytes_of_tables},
-    restore::Dump,
+    Snapshot,
 };
 use crate::{
+    DatabaseError,
     own::sample::tests::{Names, check, check_odd, copying, with_seed},
     server::account::Account,
 };
@@ -43,7 +47,7 @@ fn rows_with_odd_references_are_sampled() {
     run(&mut all, include_str!("odd.sql"));
     let url = url(&layout);
     let original = Original::open(url.as_ref(), &programs).unwrap();
-    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
     let scratch = tempfile::tempdir().unwrap();
     let dump = Dump::in_directory(scratch.path()).unwrap();
     super::dump(&original, &dump, &own.copy, &mut |_| {
@@ -53,6 +57,33 @@ fn rows_with_odd_references_are_sampled() {
     let (_home, layout, target, mut kept) = server(&programs);
     dump.restore(original.tools(), &layout, &mut kept, &mut || false)
         .unwrap();
+    // Nothing waits for a snapshot.
+    let go = || false;
+    let of = (copying(1).share.unwrap(), Seed::new(1));
+    let scratch = tempfile::tempdir().unwrap();
+    let snapshot = Snapshot::open(&original, of, scratch.path(), None, &go).unwrap();
+    all.simple("SET lock_wait_timeout = 1").unwrap();
+    all.simple("ALTER TABLE long_rows COMMENT = 'changed'")
+        .unwrap();
+    drop(snapshot);
+    // Whoever may not see all of it gets no copy without the rest.
+    let mut refused = |grant: &str, word: &str| {
+        all.simple("CREATE OR REPLACE USER part@localhost").unwrap();
+        all.simple(&format!("GRANT SELECT {grant} TO part@localhost"))
+            .unwrap();
+        let url = url.replace("root@", "part@");
+        let original = Original::open(url.as_ref(), &programs).unwrap();
+        let error = super::examine(&original, url.as_ref(), &copying(1), &go).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+    };
+    refused("ON shop.hot", "from hot to par");
+    refused("(id), INSERT (id) ON shop.long_rows", "long_rows");
+    // An examination ends where it is asked to.
+    let stopped = super::examine(&original, url.as_ref(), &copying(1), &|| true);
+    assert!(
+        matches!(stopped, Err(DatabaseError::Stopped)),
+        "{stopped:?}"
+    );
     // Sizes of copies are taken as the database's is.
     let of = own.copy.sample.unwrap().of;
     assert_eq!(bytes_of_tables(&mut all).unwrap(), of);
@@ -141,7 +172,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
 
     let url = url(&layout);
     let original = Original::open(url.as_ref(), &programs).unwrap();
-    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 

@@ -47,7 +47,7 @@ fn rows_with_odd_references_are_sampled() {
     all.simple(include_str!("odd.sql")).unwrap();
     let url = url(&source);
     let original = Original::open(url.as_ref(), &programs(&directory)).unwrap();
-    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
     let scratch = tempfile::tempdir().unwrap();
     let dump = Dump::in_directory(scratch.path()).unwrap();
     let go = &mut |_| ControlFlow::Continue(());
@@ -122,7 +122,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
 
     let url = url(&source);
     let original = Original::open(url.as_ref(), &programs(&directory)).unwrap();
-    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 

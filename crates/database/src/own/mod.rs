@@ -84,6 +84,33 @@ pub(crate) fn make_private(directory: &Path, account: Option<&Account>) -> Resul
     })
 }
 
+/// An error while the user's rows were read. One of a server that went away says so in a sentence
+/// instead of its program's many.
+pub(crate) fn told_if_lost(error: DatabaseError) -> DatabaseError {
+    /// The words of libpq, and of the clients of MariaDB and MySQL.
+    const WORDS: [&str; 6] = [
+        "server closed the connection",
+        "connection to server was lost",
+        "terminating connection",
+        "Lost connection to",
+        "server has gone away",
+        "Connection was killed",
+    ];
+    match error {
+        DatabaseError::Program {
+            action,
+            program,
+            reason,
+        } if WORDS.iter().any(|words| reason.contains(words)) => DatabaseError::Program {
+            action,
+            program,
+            reason: "the connection to your server was lost; the command repeated copies anew"
+                .into(),
+        },
+        error => error,
+    }
+}
+
 /// The user's statements.
 #[derive(Debug)]
 pub enum Statements<'s> {
@@ -400,4 +427,32 @@ pub enum OwnError {
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_servers_are_told_in_a_sentence() {
+        let told = |reason: &str| {
+            let error = DatabaseError::Program {
+                action: "sample your database",
+                program: "psql".into(),
+                reason: reason.into(),
+            };
+            told_if_lost(error).to_string()
+        };
+        let lost = "sample your database with psql: the connection to your server was lost; the \
+            command repeated copies anew";
+        for reason in [
+            "exit status: 2: FATAL:  terminating connection due to administrator command\nserver \
+             closed the connection unexpectedly\nconnection to server was lost",
+            "exit status: 1: ERROR 2013 (HY000) at line 9: Lost connection to server during query",
+        ] {
+            assert_eq!(told(reason), lost);
+        }
+        let other = "exit status: 1: ERROR 1412 (HY000) at line 9: Table definition has changed";
+        assert!(told(other).ends_with(other));
+    }
 }

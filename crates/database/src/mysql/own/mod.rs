@@ -36,7 +36,7 @@ use super::{configured::Mysql, layout::Layout, load, session::Session};
 use crate::{
     CopyOwn, Derive, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
-    own::{Statements, make_private},
+    own::{Statements, make_private, told_if_lost},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -102,7 +102,7 @@ pub(super) fn dump(
     let begin = Instant::now();
     let original = Original::open(&copy.source, mysql.programs()?)?;
     let dump = Dump::in_directory(snapshot)?;
-    sample::dump(&original, &dump, copy, progress)?;
+    sample::dump(&original, &dump, copy, progress).map_err(told_if_lost)?;
     Ok(LoadReport {
         // They are counted when they are there again.
         rows: 0,

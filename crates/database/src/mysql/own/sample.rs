@@ -24,8 +24,11 @@ use super::{
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{
-        Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+    own::{
+        sample::{
+            Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+        },
+        told_if_lost,
     },
     server::piped::Piped,
 };
@@ -210,7 +213,9 @@ pub(super) fn examine(
         let directory =
             TempDir::with_prefix("octavo-").map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Snapshot::open(original, of, directory.path(), None, stopped)?.size()
+        Snapshot::open(original, of, directory.path(), None, stopped)
+            .and_then(Snapshot::size)
+            .map_err(told_if_lost)
     })
 }
 

@@ -10,6 +10,15 @@ use crate::{
     record::Figures,
 };
 
+/// A statement that often found or changed no row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MissedStatement {
+    /// Where it stands.
+    pub name: String,
+    /// The share of its runs that found none.
+    pub share: f64,
+}
+
 /// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
 /// caveat is what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -65,6 +74,9 @@ pub enum Caveat {
         bytes: ByteCount,
         /// The size of the user's database.
         of: ByteCount,
+        /// Whether the buffer has as large a part of each memory here as of the memory that it
+        /// stands for.
+        in_step: bool,
     },
     /// Tables of a sample have far more or fewer rows than were asked for.
     SampledUnevenly {
@@ -82,6 +94,11 @@ pub enum Caveat {
         statements: Vec<String>,
         /// Statements that ran, those among them.
         of: usize,
+    },
+    /// Statements of the user's often found or changed no row of a sample.
+    SampleMissed {
+        /// Where they stand, those that missed most first.
+        statements: Vec<MissedStatement>,
     },
     /// A statement of the user's found or changed other rows in other cells.
     FoundOther {
@@ -320,6 +337,7 @@ impl Caveat {
             | Self::SampledUnevenly { .. }
             | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
+            | Self::SampleMissed { .. }
             | Self::FoundOther { .. }
             | Self::RecordedAgain { .. }
             | Self::RecordedBeginning { .. }

@@ -2,7 +2,7 @@
 //! means, and what to do.
 
 use octavo_experiment::{
-    caveats::{Caveat, Severity, UnfilledCell},
+    caveats::{Caveat, MissedStatement, Severity, UnfilledCell},
     findings::{Findings, WARM},
     lockstep::Horizon,
     machine::{Cause, Disturbance},
@@ -100,17 +100,34 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
-        Caveat::Sampled { share, bytes, of } => format!(
-            "Only {share} of your rows were copied, {bytes} of {of}. The ratio of memory to data \
-             carries over: 1 MiB of memory here stands for {} MiB on all of your rows. Other rows may \
-             be used more, and indexes of all rows may be deeper. Statements with fixed values may name \
-             rows that were not copied. Copy more of them with a larger --sample.",
-            number(of.get() as f64 / bytes.get().max(1) as f64)
-        ),
+        Caveat::Sampled {
+            share,
+            bytes,
+            of,
+            in_step,
+        } => {
+            let factor = number(of.get() as f64 / bytes.get().max(1) as f64);
+            let memory = match in_step {
+                true => format!(
+                    "The ratio of memory to data carries over: 1 MiB of memory here stands for {factor} \
+                     MiB on all of your rows."
+                ),
+                false => format!(
+                    "1 MiB of memory here stands for less than {factor} MiB on all of your rows: of \
+                     a small memory the buffer has a smaller part."
+                ),
+            };
+            format!(
+                "Only {share} of your rows were copied, {bytes} of {of}. {memory} Other rows may be \
+                 used more, and indexes of all rows may be deeper. Statements with fixed values may \
+                 name rows that were not copied. Copy more of them with a larger --sample."
+            )
+        }
         Caveat::SampledUnevenly { .. }
         | Caveat::Guessed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }
+        | Caveat::SampleMissed { .. }
         | Caveat::RecordedInPart { .. }
         | Caveat::RecordedFailed { .. }
         | Caveat::RecordedAgain { .. }
@@ -243,6 +260,25 @@ fn uneven(tables: &[SampledTable]) -> String {
     )
 }
 
+/// Statements that often found no row of a sample.
+fn missed(statements: &[MissedStatement]) -> String {
+    let told = statements.iter().take(NAMED_MAX);
+    let told = told.map(|MissedStatement { name, share }| format!("{} of {name}", percent(*share)));
+    let mut told: Vec<String> = told.collect();
+    if let Some(more @ 1..) = statements.len().checked_sub(NAMED_MAX) {
+        told.push(format!(
+            "many of {}",
+            counted(more as u64, "other statement")
+        ));
+    }
+    format!(
+        "Runs found or changed no row: {}. The rows may not be in the sample, and such runs cost less than \
+         your program's. Draw keys that were copied (WHERE id >= :id ORDER BY id LIMIT 1), or give a \
+         larger --sample.",
+        told.join("; ")
+    )
+}
+
 /// The words of what is to be said of the user's own rows and statements; `None` of all else.
 pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
@@ -267,6 +303,7 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
                 list(statements, "and")
             )
         }
+        Caveat::SampleMissed { statements } => missed(statements),
         Caveat::RecordedInPart {
             statements,
             recorded,
@@ -750,6 +787,45 @@ mod tests {
             why: octavo_experiment::lockstep::DepartureReason::Slower,
         });
         assert!(!super::describe(&findings, &caveat).contains("--budget"));
+    }
+
+    #[test]
+    fn memory_of_a_sample_is_in_step_or_not() {
+        let findings = crate::fixture::one_memory();
+        let said = |in_step| {
+            let caveat = Caveat::Sampled {
+                share: octavo_workload::user::Share::try_from(0.1).unwrap(),
+                bytes: ByteCount::mib(100),
+                of: ByteCount::mib(1000),
+                in_step,
+            };
+            super::describe(&findings, &caveat)
+        };
+        assert!(said(true).contains("carries over: 1 MiB of memory here stands for 10"));
+        assert!(said(false).contains("1 MiB of memory here stands for less than 10"));
+        assert!(!said(false).contains("carries over"));
+    }
+
+    #[test]
+    fn statements_that_miss_a_sample_are_named() {
+        let statement = |line: u64| MissedStatement {
+            name: format!("pr.sql, line {line}"),
+            share: 0.67,
+        };
+        let said = |statements: u64| {
+            let statements = (1..=statements).map(statement).collect();
+            of_own(&Caveat::SampleMissed { statements }).unwrap()
+        };
+        assert!(
+            said(1).starts_with("Runs found or changed no row: 67% of pr.sql, line 1. "),
+            "{}",
+            said(1)
+        );
+        assert!(
+            said(8).contains("; many of 2 other statements."),
+            "{}",
+            said(8)
+        );
     }
 
     #[test]

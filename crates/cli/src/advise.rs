@@ -28,7 +28,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     }
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
-    let settings = settings(&flags, emulator()?).map_err(Failure::Input)?;
+    let settings = settings(&flags, emulator()?, &watcher).map_err(Failure::of_plan)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &flags))?;
@@ -88,7 +88,11 @@ fn fewer(flags: &AdviseFlags) -> String {
     list(&remedies, "or")
 }
 
-fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSettings> {
+fn settings(
+    flags: &AdviseFlags,
+    emulator: PathBuf,
+    watcher: &Watcher,
+) -> anyhow::Result<CampaignSettings> {
     ensure!(
         flags.slices.transactions != Some(0),
         "--transactions must be at least 1"
@@ -103,7 +107,9 @@ fn settings(flags: &AdviseFlags, emulator: PathBuf) -> anyhow::Result<CampaignSe
     {
         Some(own) => {
             let database = flags.own.database(flags.database.given.as_deref())?;
-            plan_of_own(database, &own, &flags.cells, storage)?
+            plan_of_own(database, &own, &flags.cells, storage, &|| {
+                watcher.is_interrupted()
+            })?
         }
         None => plan_of(flags.database.name(), &flags.cells, storage)?,
     };
@@ -146,10 +152,11 @@ pub(crate) fn plan_of_own(
     own: &OwnSettings,
     flags: &CellFlags,
     storage: Storage,
+    stopped: &dyn Fn() -> bool,
 ) -> anyhow::Result<Plan> {
     flags.workload.refuse_rows()?;
     let spec = flags.system.spec(database)?;
-    let mut plan = own::plan(&spec, &flags.system.options(&[]), own)?;
+    let mut plan = own::plan(&spec, &flags.system.options(&[]), own, stopped)?;
     choose_cells(&mut plan, flags, storage)?;
     sort_cells(&mut plan);
     if let (2.., Some(own)) = (plan.clients[0], &plan.own) {

@@ -51,7 +51,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         Some(flags.connections()),
     ) {
         Some(settings) => {
-            let (database, spec) = own_run(&flags, &settings)?;
+            let (database, spec) = own_run(&flags, &settings, &watcher)?;
             (RequestedRun::new(&flags, spec)?, Some(database))
         }
         None => (RequestedRun::from_flags(&flags, found.as_ref())?, None),
@@ -95,13 +95,15 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
 fn own_run(
     flags: &BenchFlags,
     settings: &OwnSettings,
+    watcher: &Watcher,
 ) -> Result<(RequestedDatabase, WorkloadSpec), Failure> {
     flags.data.workload.refuse_rows().map_err(Failure::Input)?;
     let name = flags.own.database(flags.data.database.as_deref());
     let name = name.map_err(Failure::Input)?;
     let spec = flags.system.spec(name).map_err(Failure::Input)?;
-    let run = own::single_run(&spec, &flags.system.options(&[]), settings);
-    let (database, workload) = requested_own(name, run.map_err(Failure::input)?)?;
+    let options = flags.system.options(&[]);
+    let run = own::single_run(&spec, &options, settings, &|| watcher.is_interrupted());
+    let (database, workload) = requested_own(name, run.map_err(Failure::of_plan)?)?;
     let seed = flags.data.seed.unwrap_or(workload.seed);
     Ok((database, WorkloadSpec { seed, ..workload }))
 }

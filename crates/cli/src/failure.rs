@@ -1,5 +1,7 @@
 //! How a command ends when it has no result.
 
+use octavo_experiment::own::OwnPlanError;
+
 /// How a command ended without a result.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -22,6 +24,16 @@ impl Failure {
     /// The input was bad.
     pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
         Self::Input(error.into())
+    }
+
+    /// There is no plan: its input was bad, or Ctrl-C came while it was made.
+    pub(crate) fn of_plan(error: impl Into<anyhow::Error>) -> Self {
+        let error = error.into();
+        let plan = error.downcast_ref::<OwnPlanError>();
+        match plan.is_some_and(OwnPlanError::is_stopped) {
+            true => Self::Interrupted("nothing was changed".into()),
+            false => Self::Input(error),
+        }
     }
 
     /// The input was bad, or something went wrong.

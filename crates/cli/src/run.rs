@@ -42,9 +42,12 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         )));
     }
     file.check(&directory).map_err(Failure::input)?;
+    // Before the user's own server is asked, so that an interrupt leaves nothing behind.
+    let watcher = Watcher::new(flags.progress)?;
     if let Some(settings) = file.own.take() {
         let has_page_sizes = file.has("page-size");
-        own::complete(&mut file.plan, &settings, has_page_sizes)
+        let stopped = || watcher.is_interrupted();
+        own::complete(&mut file.plan, &settings, has_page_sizes, &stopped)
             .map_err(|error| look_failed(error, &file))?;
     }
     let settings = CampaignSettings {
@@ -72,7 +75,6 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         // What would be Failure::input ends like the refusal itself.
         return requirements.check(&settings).map_err(failure);
     }
-    let watcher = Watcher::new(flags.progress)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
     // Not in a store that this plan was refused by.
@@ -97,6 +99,9 @@ fn keep_prices(file: &PlanFile, directory: &Path) -> Result<(), Failure> {
 /// Points at the line of the plan that names the user's own database, or a key that it does not
 /// allow.
 fn look_failed(error: OwnPlanError, file: &PlanFile) -> Failure {
+    if error.is_stopped() {
+        return Failure::of_plan(error);
+    }
     let key = match &error {
         // It has a place of its own.
         OwnPlanError::Script(_) | OwnPlanError::Own(OwnError::Script(_)) => {

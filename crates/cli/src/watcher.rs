@@ -23,6 +23,11 @@ impl Watcher {
         })
     }
 
+    /// Whether Ctrl-C was pressed.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+
     /// Takes the live line away.
     pub(crate) fn finish(&self) {
         self.progress.finish();

@@ -62,6 +62,7 @@ fn record(script: &str) -> RecordedPages {
             fingerprint: 0,
         }],
         unlike: Vec::new(),
+        uneven: Vec::new(),
         recording: None,
         limits: Vec::new(),
         is_guess: false,

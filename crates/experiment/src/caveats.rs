@@ -1,7 +1,7 @@
 //! What a reader must know before believing an experiment's figures.
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::user::{LeftOut, Share};
+use octavo_workload::user::{LeftOut, SampledTable, Share};
 use serde::{Serialize, Serializer};
 
 pub use crate::budget::OverBudget;
@@ -10,6 +10,15 @@ use crate::{
     plan::Cell,
     record::Figures,
 };
+
+/// A statement that often found or changed no row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MissedStatement {
+    /// Where it stands.
+    pub name: String,
+    /// The share of its runs that found none.
+    pub share: f64,
+}
 
 /// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
 /// caveat is what.
@@ -65,10 +74,18 @@ pub enum Caveat {
     Sampled {
         /// Which part.
         share: Share,
-        /// The size of the copy.
+        /// The bytes that these have there.
         bytes: ByteCount,
         /// The size of the user's database.
         of: ByteCount,
+        /// Whether the buffer has as large a part of each memory here as of the memory that it
+        /// stands for.
+        in_step: bool,
+    },
+    /// Tables of a sample have far more or fewer rows than were asked for.
+    SampledUnevenly {
+        /// These tables.
+        tables: Vec<SampledTable>,
     },
     /// The copy is not in everything as the user's database.
     CopyUnlike {
@@ -81,6 +98,11 @@ pub enum Caveat {
         statements: Vec<String>,
         /// Statements that ran, those among them.
         of: usize,
+    },
+    /// Statements of the user's often found or changed no row of a sample.
+    SampleMissed {
+        /// Where they stand, those that missed most first.
+        statements: Vec<MissedStatement>,
     },
     /// A statement of the user's found or changed other rows in other cells.
     FoundOther {
@@ -318,8 +340,10 @@ impl Caveat {
             Self::Predicted
             | Self::Guessed { .. }
             | Self::Sampled { .. }
+            | Self::SampledUnevenly { .. }
             | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
+            | Self::SampleMissed { .. }
             | Self::FoundOther { .. }
             | Self::RecordedAgain { .. }
             | Self::RecordedBeginning { .. }

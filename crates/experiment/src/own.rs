@@ -70,6 +70,17 @@ pub enum OwnPlanError {
     },
 }
 
+impl OwnPlanError {
+    /// Whether the caller asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        matches!(
+            self,
+            Self::Own(OwnError::Database(DatabaseError::Stopped))
+                | Self::Database(DatabaseError::Stopped)
+        )
+    }
+}
+
 /// The least memory that is chosen: enough for all page sizes with one client.
 const MEMORY_MIN: ByteCount = ByteCount::mib(2);
 
@@ -78,7 +89,8 @@ const SCRIPT_MAX: ByteCount = ByteCount::mib(1);
 
 /// A plan with the page sizes and clients that the database's description gives, the user's
 /// present page size as the reference, and two memories: the cache that there is, and what
-/// holds a ninth of the data. `options` are the database's, as given.
+/// holds a ninth of the data. `given` are the database's options. The rows of a sample are counted
+/// until `stopped` says so.
 ///
 /// # Errors
 /// When a script or the user's database cannot be used; nothing was changed then.
@@ -86,9 +98,10 @@ pub fn plan(
     spec: &DatabaseSpec,
     given: &[(String, String)],
     settings: &OwnSettings,
+    stopped: &dyn Fn() -> bool,
 ) -> Result<Plan, OwnPlanError> {
     let kind = spec.kind();
-    let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings)?;
+    let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings, stopped)?;
     let spec = DatabaseSpec::new(kind, with_needed(given, &found.options))?;
     let clients = clients(
         kind.defaults.clients,
@@ -148,11 +161,12 @@ fn look(
     database: &dyn Database,
     name: &'static str,
     settings: &OwnSettings,
+    stopped: &dyn Fn() -> bool,
 ) -> Result<Looked, OwnPlanError> {
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(name));
     };
-    let found = copies.examine(&settings.source, &settings.copying)?;
+    let found = copies.examine(&settings.source, &settings.copying, stopped)?;
     let UserStatements {
         scripts,
         without,
@@ -169,6 +183,7 @@ fn look(
             ..found.copy.clone()
         },
         unlike: tried.unlike,
+        uneven: found.uneven.clone(),
         limits: found.limits.clone(),
         prepared: Some(tried.prepared),
     };
@@ -184,13 +199,14 @@ pub fn complete(
     plan: &mut Plan,
     settings: &OwnSettings,
     has_page_sizes: bool,
+    stopped: &dyn Fn() -> bool,
 ) -> Result<(), OwnPlanError> {
     let first = Arc::clone(&plan.databases[0]);
     if plan.databases.iter().any(|other| other.name != first.name) {
         return Err(OwnPlanError::Databases);
     }
     let kind = first.kind()?;
-    let Looked { users, found } = look(first.make()?.as_ref(), kind.name, settings)?;
+    let Looked { users, found } = look(first.make()?.as_ref(), kind.name, settings, stopped)?;
     let present = users.copy.page_size;
     if !has_page_sizes {
         plan.page_sizes = vec![present];
@@ -232,9 +248,10 @@ pub fn single_run(
     spec: &DatabaseSpec,
     given: &[(String, String)],
     settings: &OwnSettings,
+    stopped: &dyn Fn() -> bool,
 ) -> Result<SingleRun, OwnPlanError> {
     let kind = spec.kind();
-    let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings)?;
+    let Looked { users, found } = look(spec.make()?.as_ref(), kind.name, settings, stopped)?;
     let clients = clients(1, settings.clients, users.recording.as_ref())?;
     if clients > 1 {
         check_several_clients(&users)?;
@@ -258,7 +275,7 @@ pub fn rows(
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(spec.kind().name));
     };
-    let found = copies.examine(source, &Copying::WHOLE)?;
+    let found = copies.examine(source, &Copying::WHOLE, &|| false)?;
     Ok(SingleRun {
         options: with_needed(given, &found.options),
         own: Own {
@@ -299,6 +316,7 @@ fn without_statements(copy: CopyOf, check: Option<&'static str>) -> Own {
             fingerprint: 0,
         }],
         unlike: Vec::new(),
+        uneven: Vec::new(),
         recording: None,
         limits: Vec::new(),
         is_guess: false,

@@ -100,7 +100,7 @@ fn plan_of(home: &Path) -> Plan {
     };
     let kind = Registry::standard().default_kind();
     let spec = DatabaseSpec::new(kind, Vec::new()).unwrap();
-    own::plan(&spec, &[], &settings).unwrap()
+    own::plan(&spec, &[], &settings, &|| false).unwrap()
 }
 
 /// Reads, log bytes and bytes of pages of each transaction.

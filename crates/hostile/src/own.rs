@@ -180,7 +180,7 @@ fn read_file(bytes: &[u8]) -> bool {
     let database = spec.make().expect("SQLite without options");
     let copies = database.copies_own().expect("SQLite copies files");
     let script = match copies
-        .examine(path.as_os_str(), &Copying::WHOLE)
+        .examine(path.as_os_str(), &Copying::WHOLE, &|| false)
         .and_then(|_| copies.propose(path.as_os_str()))
     {
         Ok(script) => script,

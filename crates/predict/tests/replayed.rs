@@ -59,6 +59,7 @@ fn replaying(trace: PageTrace) -> Box<dyn Workload> {
             fingerprint: 0,
         }],
         unlike: Vec::new(),
+        uneven: Vec::new(),
         recording: None,
         limits: Vec::new(),
         is_guess: false,

@@ -63,6 +63,17 @@ pub struct Sample {
     pub of: ByteCount,
 }
 
+/// A table of a sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledTable {
+    /// Its name.
+    pub table: String,
+    /// Rows that are copied.
+    pub kept: u64,
+    /// Rows that it has.
+    pub of: u64,
+}
+
 /// How a database is copied.
 #[derive(Clone, Copy, Debug)]
 pub struct Copying {
@@ -136,6 +147,9 @@ pub struct Own {
     /// MEMORY are empty".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike: Vec<String>,
+    /// Tables of a sample of which far more or fewer rows are copied than were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uneven: Vec<SampledTable>,
     /// The recording whose statements run instead of scripts'. [`Self::scripts`] are its kinds of
     /// transactions then.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -571,6 +571,7 @@ fn a_sample_is_told_as_one_and_is_the_same_when_it_is_resumed() {
     let told = caveats.iter().find(|caveat| caveat["caveat"] == "sampled");
     let told = told.expect("a caveat");
     assert_eq!(number(&told["of"]), of);
+    assert_eq!(number(&told["bytes"]), number(&copy["size"]));
 
     // The heading says so.
     let report = octavo()

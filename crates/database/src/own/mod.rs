@@ -16,20 +16,23 @@ use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
     Limit,
-    user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, Share},
+    user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, SampledTable, Share},
 };
 
 use self::guess::Guess;
 use crate::{DatabaseError, Result, files, server::account::Account};
+use sample::Size;
 
 /// A database whose own files can be copied.
 pub trait CopyOwn {
-    /// Looks at what is to be copied, and how.
+    /// Looks at what is to be copied, and how. The rows of a sample are counted, until `stopped` says
+    /// so.
     ///
     /// # Errors
     /// [`DatabaseError::Source`] for what is no database of this kind, is locked, was not
-    /// closed, needs what is not there, or cannot be copied so.
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own>;
+    /// closed, needs what is not there, or cannot be copied so; [`DatabaseError::Stopped`].
+    fn examine(&self, source: &OsStr, copying: &Copying, stopped: &dyn Fn() -> bool)
+    -> Result<Own>;
 
     /// Guesses statements from the schema; `None` where no table has rows to draw from.
     ///
@@ -79,6 +82,33 @@ pub(crate) fn make_private(directory: &Path, account: Option<&Account>) -> Resul
         let about = fs::metadata(directory).map_err(files::named("examine", directory))?;
         account.own_one(directory, &about)
     })
+}
+
+/// An error while the user's rows were read. One of a server that went away says so in a sentence
+/// instead of its program's many.
+pub(crate) fn told_if_lost(error: DatabaseError) -> DatabaseError {
+    /// The words of libpq, and of the clients of MariaDB and MySQL.
+    const WORDS: [&str; 6] = [
+        "server closed the connection",
+        "connection to server was lost",
+        "terminating connection",
+        "Lost connection to",
+        "server has gone away",
+        "Connection was killed",
+    ];
+    match error {
+        DatabaseError::Program {
+            action,
+            program,
+            reason,
+        } if WORDS.iter().any(|words| reason.contains(words)) => DatabaseError::Program {
+            action,
+            program,
+            reason: "the connection to your server was lost; the command repeated copies anew"
+                .into(),
+        },
+        error => error,
+    }
 }
 
 /// The user's statements.
@@ -344,15 +374,17 @@ pub struct Own {
     pub limits: Vec<Limit>,
     /// The cache that connections to it have unless they say otherwise.
     pub cache: ByteCount,
+    /// Tables of a sample of which far more or fewer rows are copied than were asked for.
+    pub uneven: Vec<SampledTable>,
 }
 
 impl Own {
-    /// The same of a copy as it is to be made. A sample is about as large as `bytes` says; a cache
-    /// that has the same share of it holds as much of what is asked for.
+    /// The same of a copy as it is to be made. A sample is as large as `size` says; a cache that has
+    /// the same share of it holds as much of what is asked for.
     pub(crate) fn copied(
         mut self,
         copying: &Copying,
-        bytes: impl FnOnce(Share) -> Result<ByteCount>,
+        size: impl FnOnce(Share) -> Result<Size>,
     ) -> Result<Self> {
         let copy = &mut self.copy;
         copy.rate = copying.rate;
@@ -360,7 +392,9 @@ impl Own {
             return Ok(self);
         };
         let of = copy.size;
-        copy.size = bytes(share)?.min(of);
+        let Size { bytes, uneven } = size(share)?;
+        copy.size = bytes.min(of);
+        self.uneven = uneven;
         let part = copy.size.get() as f64 / of.get().max(1) as f64;
         self.cache = ByteCount::new((self.cache.get() as f64 * part) as u64);
         copy.sample = Some(Sample {
@@ -393,4 +427,32 @@ pub enum OwnError {
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_servers_are_told_in_a_sentence() {
+        let told = |reason: &str| {
+            let error = DatabaseError::Program {
+                action: "sample your database",
+                program: "psql".into(),
+                reason: reason.into(),
+            };
+            told_if_lost(error).to_string()
+        };
+        let lost = "sample your database with psql: the connection to your server was lost; the \
+            command repeated copies anew";
+        for reason in [
+            "exit status: 2: FATAL:  terminating connection due to administrator command\nserver \
+             closed the connection unexpectedly\nconnection to server was lost",
+            "exit status: 1: ERROR 2013 (HY000) at line 9: Lost connection to server during query",
+        ] {
+            assert_eq!(told(reason), lost);
+        }
+        let other = "exit status: 1: ERROR 1412 (HY000) at line 9: Table definition has changed";
+        assert!(told(other).ends_with(other));
+    }
 }

@@ -5,19 +5,29 @@
 //! children are all its children, along one foreign key of each table. This part can be said as a
 //! condition of SQL, which the server's own programs then read rows by.
 //!
+//! A table whose rows nearly all belong to few parents would have none of its rows, or nearly all, when
+//! it follows. So what each rule keeps is [counted](Sampling::count) first, and such a table draws.
+//!
 //! What kept rows refer to by other foreign keys is *required*: [`close`] asks for these rows by
 //! their keys, for what they refer to themselves, and so on, until nothing is missing. Cycles and
 //! self references end there like all else, because a table has no more rows than it has.
 
-use std::{cmp::Reverse, collections::BTreeSet, mem};
+use std::{cmp::Reverse, collections::BTreeSet, iter, mem};
 
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::user::Share;
+use octavo_workload::user::{SampledTable, Share};
 
 use crate::Result;
 
 /// Tables with at most so many rows are kept whole. Chosen: with rows of 100 bytes, 1 MB a table.
 pub(crate) const WHOLE_MAX: u64 = 10_000;
+
+/// Larger tables are not, however few rows they have. Chosen: what rows of 400 bytes take.
+pub(crate) const WHOLE_BYTES_MAX: u64 = 4 << 20;
+
+/// Fewer rows than these, of those that are kept or should be, tell nothing of a rule: with this many
+/// drawn ones, chance makes it half as many once in 200 times. Chosen.
+const ROWS_MIN: f64 = 20.0;
 
 /// Bytes that the keys of required rows may take, as they are counted here.
 const KEYS_MAX: usize = 512 << 20;
@@ -31,6 +41,8 @@ const BATCH: usize = 2000;
 /// A table, as far as a sample needs to know it. Names are as in SQL.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
+    /// What the user calls it.
+    pub(crate) name: String,
     /// As it stands behind FROM.
     pub(crate) from: String,
     /// Of its rows and indexes.
@@ -41,6 +53,9 @@ pub(crate) struct Table {
     pub(crate) drawn_by: Vec<String>,
     /// The columns of its primary key.
     pub(crate) key: Vec<String>,
+    /// What stands in for `from` and `drawn_by` where that draws nearly all rows or none: many are
+    /// the same in all that can be hashed, and are told apart by a number.
+    pub(crate) numbered: Option<(String, Vec<String>)>,
 }
 
 /// A foreign key.
@@ -53,6 +68,8 @@ pub(crate) struct Reference {
     pub(crate) columns: Vec<Pair>,
     /// Whether none of its columns can be NULL.
     pub(crate) is_required: bool,
+    /// Whether every row that refers to a parent is sure to have it. Servers can be told not to check.
+    pub(crate) is_checked: bool,
 }
 
 /// A column of a child and the one of the parent that it is like.
@@ -76,13 +93,6 @@ impl Reference {
         });
         pairs.collect::<Vec<_>>().join(" AND ")
     }
-
-    /// The condition that a row refers to anything.
-    fn is_set(&self, child: &str) -> String {
-        let pairs = self.columns.iter();
-        let columns = pairs.map(|pair| format!("{child}.{} IS NOT NULL", pair.child));
-        columns.collect::<Vec<_>>().join(" AND ")
-    }
 }
 
 /// Which rows of a table are kept before any is required.
@@ -100,8 +110,27 @@ pub(crate) struct Sampling {
     tables: Vec<Table>,
     references: Vec<Reference>,
     rules: Vec<Rule>,
+    /// By table, once they are counted; none of whole tables.
+    counts: Vec<Counts>,
     share: Share,
     seed: Seed,
+}
+
+/// Rows of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    rows: u64,
+    /// By the table's rule.
+    kept: u64,
+}
+
+/// How large a sample is.
+#[derive(Clone, Debug)]
+pub(crate) struct Size {
+    /// About how many bytes it has.
+    pub(crate) bytes: ByteCount,
+    /// Tables of which far more or fewer rows are kept than were asked for.
+    pub(crate) uneven: Vec<SampledTable>,
 }
 
 /// Whose required rows are asked for.
@@ -161,6 +190,7 @@ impl Sampling {
             }
         }
         Self {
+            counts: vec![Counts::default(); tables.len()],
             tables,
             references,
             rules,
@@ -169,22 +199,95 @@ impl Sampling {
         }
     }
 
+    /// Counts rows by `ask`, which answers a query for one number. A table of which following keeps
+    /// far from the share draws its rows from then on, and requires their parents.
+    pub(crate) fn count(&mut self, ask: &mut dyn FnMut(&str) -> Result<u64>) -> Result<()> {
+        for table in self.parents_first() {
+            if self.is_whole(table) {
+                continue;
+            }
+            let rows = ask(&self.count_of(table, "TRUE"))?;
+            let mut kept = ask(&self.count_of(table, &self.kept(table, "t")))?;
+            let follows = matches!(self.rules[table], Rule::Follows(_));
+            if follows && self.is_far(kept, rows) {
+                self.rules[table] = Rule::Drawn;
+                kept = ask(&self.count_of(table, &self.kept(table, "t")))?;
+            }
+            if self.is_far(kept, rows)
+                && let Some((from, drawn_by)) = self.tables[table].numbered.take()
+            {
+                self.tables[table].from = from;
+                self.tables[table].drawn_by = drawn_by;
+                kept = ask(&self.count_of(table, &self.kept(table, "t")))?;
+            }
+            self.counts[table] = Counts { rows, kept };
+        }
+        Ok(())
+    }
+
+    fn count_of(&self, table: usize, condition: &str) -> String {
+        let from = &self.tables[table].from;
+        format!("SELECT COUNT(*) FROM {from} AS t WHERE {condition}")
+    }
+
+    /// All tables, each behind the one that it follows.
+    fn parents_first(&self) -> Vec<usize> {
+        let depth = |table: usize| {
+            let parent = |table: &usize| match self.rules[*table] {
+                Rule::Follows(place) => Some(self.references[place].parent),
+                Rule::Whole | Rule::Drawn => None,
+            };
+            iter::successors(Some(table), parent).count()
+        };
+        let mut tables: Vec<usize> = (0..self.tables.len()).collect();
+        tables.sort_by_key(|&table| depth(table));
+        tables
+    }
+
+    /// Whether these rows are less than half of what is asked for, or more than twice as many, or
+    /// leave out less than half of what is to be left out.
+    fn is_far(&self, kept: u64, rows: u64) -> bool {
+        let share = self.share.get();
+        let (kept, rows) = (kept as f64, rows as f64);
+        let most = f64::min(2.0 * share, f64::midpoint(1.0, share));
+        let is_told = kept.max(rows * share) >= ROWS_MIN;
+        is_told && (kept < rows * share / 2.0 || kept > rows * most)
+    }
+
+    /// What a table's rows are selected from.
+    pub(crate) fn from(&self, table: usize) -> &str {
+        &self.tables[table].from
+    }
+
     /// Whether a table is copied as a whole.
     pub(crate) fn is_whole(&self, table: usize) -> bool {
         self.rules[table] == Rule::Whole
     }
 
-    /// About how many bytes a copy has, without what is required.
-    pub(crate) fn bytes(&self) -> ByteCount {
-        let bytes = self
-            .tables
-            .iter()
-            .zip(&self.rules)
-            .map(|(table, rule)| match rule {
-                Rule::Whole => table.bytes as f64,
-                _ => table.bytes as f64 * self.share.get(),
-            });
-        ByteCount::new(bytes.sum::<f64>() as u64)
+    /// How large the sample is with what is required. Rows are to be counted before.
+    pub(crate) fn size(&self, required: &Required) -> Size {
+        let mut bytes = 0.0;
+        let mut uneven = Vec::new();
+        for (place, table) in self.tables.iter().enumerate() {
+            let Counts { rows, kept } = self.counts[place];
+            let kept = kept + required.keys[place].len() as u64;
+            let part = match self.is_whole(place) {
+                true => 1.0,
+                false => kept as f64 / rows.max(1) as f64,
+            };
+            bytes += table.bytes as f64 * part.min(1.0);
+            if !self.is_whole(place) && self.is_far(kept, rows) {
+                uneven.push(SampledTable {
+                    table: table.name.clone(),
+                    kept,
+                    of: rows,
+                });
+            }
+        }
+        Size {
+            bytes: ByteCount::new(bytes as u64),
+            uneven,
+        }
     }
 
     /// The condition that a row of a table with this name is kept by its rule: TRUE or FALSE, never
@@ -196,20 +299,17 @@ impl Sampling {
             Rule::Follows(place) => {
                 let reference = &self.references[place];
                 let parent = format!("{alias}p");
-                let exists = format!(
-                    "EXISTS (SELECT 1 FROM {} AS {parent} WHERE {} AND {})",
+                let has = format!(
+                    "EXISTS (SELECT 1 FROM {} AS {parent} WHERE {}",
                     self.tables[reference.parent].from,
-                    reference.matches(alias, &parent),
-                    self.kept(reference.parent, &parent)
+                    reference.matches(alias, &parent)
                 );
-                match reference.is_required {
-                    true => exists,
-                    // A row without a parent is drawn by itself.
-                    false => format!(
-                        "CASE WHEN {} THEN {exists} ELSE {} END",
-                        reference.is_set(alias),
-                        self.drawn(table, alias)
-                    ),
+                let kept = format!("{has} AND {})", self.kept(reference.parent, &parent));
+                match reference.is_required && reference.is_checked {
+                    true => kept,
+                    // A row without a parent is drawn by itself: it refers to nothing, or to a row
+                    // that is not there. Of few rows this has to be looked up.
+                    false => format!("({kept} OR {} AND NOT {has}))", self.drawn(table, alias)),
                 }
             }
         }
@@ -326,10 +426,15 @@ impl Required {
         Ok(())
     }
 
+    /// Whether any row of a table is required.
+    pub(crate) fn has(&self, table: usize) -> bool {
+        !self.keys[table].is_empty()
+    }
+
     /// Those of a table, in batches, in their order.
     pub(crate) fn batches(&self, table: usize) -> impl Iterator<Item = Vec<Box<str>>> + '_ {
         let mut keys = self.keys[table].iter().cloned();
-        std::iter::from_fn(move || {
+        iter::from_fn(move || {
             let batch: Vec<_> = keys.by_ref().take(BATCH).collect();
             (!batch.is_empty()).then_some(batch)
         })

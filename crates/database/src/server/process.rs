@@ -470,12 +470,13 @@ fn tail_of(log: &Path, start: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines that are not empty, without what would move a cursor.
+/// The last lines that are not empty, without what would move a cursor, and without statements that
+/// pg_dump repeats: they have all columns of a table.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim_end)
-        .filter(|line| !line.is_empty())
+        .filter(|line| !line.is_empty() && !line.contains("ommand was: "))
         .collect();
     let words = lines[lines.len().saturating_sub(WORDS_LINES)..].join("\n");
     let excess = words.chars().count().saturating_sub(WORDS_CHARACTERS);

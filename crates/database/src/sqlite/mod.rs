@@ -223,7 +223,13 @@ impl Database for Sqlite {
 }
 
 impl CopyOwn for Sqlite {
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+    /// A header is read at once.
+    fn examine(
+        &self,
+        source: &OsStr,
+        copying: &Copying,
+        _stopped: &dyn Fn() -> bool,
+    ) -> Result<Own> {
         source::examine(Path::new(source), copying)
     }
 

@@ -271,6 +271,7 @@ impl Source {
             limits: limits(self.header.facts(), page_size),
             options: vec![("journal-mode".into(), journal_mode.name().into())],
             cache: self.header.cache(page_size),
+            uneven: Vec::new(),
         })
     }
 

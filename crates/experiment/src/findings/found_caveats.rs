@@ -14,7 +14,7 @@ use super::{
 use crate::{
     caveats::Caveat,
     machine,
-    plan::Cell,
+    plan::{Cell, Plan},
     record::{Figures, Source},
     store::PART,
 };
@@ -259,16 +259,72 @@ fn changed_pace(groups: &[GroupFindings]) -> Option<Caveat> {
     })
 }
 
-/// That the copy has a part of the rows, and how large it is as it was measured with the page size
-/// that the user's database has.
+/// Whether the databases' buffers have as large a part of each memory as of one that is to it as all
+/// bytes are to those of a sample. PostgreSQL leaves more than their share of small memories to the page
+/// cache.
+fn buffers_in_step(plan: &Plan, bytes: ByteCount, of: ByteCount) -> bool {
+    /// What is no difference. Chosen.
+    const TOLERATED: f64 = 0.03;
+    let factor = (of.get() / bytes.get().max(1)).max(1);
+    plan.databases.iter().all(|database| {
+        let part = |memory: ByteCount| -> Option<f64> {
+            let buffer = database.make().ok()?.buffer(memory).ok()?;
+            Some(buffer.get() as f64 / memory.get().max(1) as f64)
+        };
+        plan.memories.iter().all(|memory| {
+            let parts = part(*memory).zip(part(memory.saturating_mul(factor)));
+            parts.is_some_and(|(here, there)| (there - here).abs() <= TOLERATED)
+        })
+    })
+}
+
+/// That the copy has a part of the rows, and which part of the database's bytes these are. The files
+/// of a copy say nothing of it: fresh ones are denser, and have other free room.
 fn sampled(findings: &Findings) -> Option<Caveat> {
     let copy = &findings.plan.own.as_ref()?.copy;
     let sample = copy.sample?;
-    let mut snapshots = findings.snapshots.iter();
-    let like = snapshots.find(|snapshot| snapshot.key.page_size == copy.page_size);
     Some(Caveat::Sampled {
         share: sample.share,
-        bytes: like.map_or(copy.size, |snapshot| snapshot.size),
+        bytes: copy.size,
         of: sample.of,
+        in_step: buffers_in_step(&findings.plan, copy.size, sample.of),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use octavo_database::DatabaseSpec;
+
+    use super::*;
+    use crate::plan::{TestedDatabase, tests::plan};
+
+    #[test]
+    fn small_memories_of_postgres_are_out_of_step() {
+        let mut plan = plan();
+        let spec = |name: &str| {
+            let kind = Registry::standard().find(name).unwrap();
+            DatabaseSpec::new(kind, Vec::new()).unwrap()
+        };
+        for (name, memory, wanted) in [
+            ("postgres", 64, true),
+            ("postgres", 32, true),
+            ("postgres", 12, false),
+            ("mariadb", 12, true),
+        ] {
+            let Ok(database) = TestedDatabase::new(&spec(name)) else {
+                eprintln!("skipped: {name} is not installed");
+                continue;
+            };
+            plan.databases = vec![Arc::new(database)];
+            plan.memories = vec![ByteCount::mib(memory)];
+            let (bytes, of) = (ByteCount::mib(100), ByteCount::mib(1000));
+            assert_eq!(
+                buffers_in_step(&plan, bytes, of),
+                wanted,
+                "{name}, {memory} MiB"
+            );
+        }
+    }
 }

@@ -7,10 +7,17 @@ use octavo_workload::{
     user::{Own, OwnRecording},
 };
 
-use crate::{caveats::Caveat, plan::Plan};
+use crate::{
+    caveats::{Caveat, MissedStatement},
+    plan::Plan,
+};
 
 /// Runs of a statement that say what it finds. Chosen.
 const STATEMENT_RUNS_MIN: u64 = 20;
+
+/// The share of a statement's runs that may find no row of a sample without a word. Chosen: on all
+/// rows some find none too.
+const EMPTY_TOLERATED: f64 = 0.2;
 
 /// Up to this share the rows a run of one statement may differ between cells with the same
 /// transactions: clients come in another order. Chosen.
@@ -40,9 +47,17 @@ pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Cave
             how: own.unlike.clone(),
         });
     }
+    if !own.uneven.is_empty() {
+        caveats.push(Caveat::SampledUnevenly {
+            tables: own.uneven.clone(),
+        });
+    }
     let recording = own.recording.iter();
     caveats.extend(recording.flat_map(|recording| of_recording(recording, statements)));
     caveats.extend(found_nothing(statements));
+    if own.copy.sample.is_some() {
+        caveats.extend(missed_sample(statements));
+    }
     caveats
 }
 
@@ -63,6 +78,26 @@ fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
         statements: nothing,
         of: ran.len(),
     })
+}
+
+/// Statements that found a row in some runs, and none in too many.
+fn missed_sample(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
+    let mut all = Audit::default();
+    for audit in statements.values() {
+        all.merge(audit);
+    }
+    let missed = all.statements.into_iter().filter_map(|of| {
+        let share = of.empty as f64 / of.runs.max(1) as f64;
+        let is_told = !of.name.is_empty()
+            && of.runs >= STATEMENT_RUNS_MIN
+            && of.empty < of.runs
+            && share > EMPTY_TOLERATED;
+        let name = of.name;
+        is_told.then_some(MissedStatement { name, share })
+    });
+    let mut missed: Vec<MissedStatement> = missed.collect();
+    missed.sort_by(|one, other| other.share.total_cmp(&one.share));
+    (!missed.is_empty()).then_some(Caveat::SampleMissed { statements: missed })
 }
 
 /// The statement whose rows differ most between cells that are compared and ran the same
@@ -212,6 +247,27 @@ mod tests {
         let other = audit(100, &[("a, line 1", 100, 1, 99)]);
         let cells = BTreeMap::from([(0, audit(100, &statements)), (1, other)]);
         assert_eq!(found_nothing(&cells), None);
+    }
+
+    #[test]
+    fn statements_that_often_miss_a_sample_are_told() {
+        let statements = [
+            ("a, line 1", 100, 33, 67),
+            ("a, line 2", 100, 85, 15),
+            ("a, line 3", 5, 1, 4),
+            ("a, line 4", 100, 0, 100),
+            ("a, line 5", 100, 10, 90),
+            ("", 100, 1, 99),
+        ];
+        let cells = BTreeMap::from([(0, audit(100, &statements))]);
+        let missed = |name: &str, share| MissedStatement {
+            name: name.into(),
+            share,
+        };
+        let statements = vec![missed("a, line 5", 0.9), missed("a, line 1", 0.67)];
+        let wanted = Some(Caveat::SampleMissed { statements });
+        assert_eq!(missed_sample(&cells), wanted);
+        assert_eq!(missed_sample(&BTreeMap::new()), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! means, and what to do.
 
 use octavo_experiment::{
-    caveats::{Caveat, OverBudget, Severity, UnfilledCell},
+    caveats::{Caveat, MissedStatement, OverBudget, Severity, UnfilledCell},
     findings::{Findings, WARM},
     lockstep::Horizon,
     machine::{Cause, Disturbance},
@@ -10,7 +10,10 @@ use octavo_experiment::{
     record::Source,
 };
 use octavo_units::ByteCount;
-use octavo_workload::{Deviation, user::LeftOut};
+use octavo_workload::{
+    Deviation,
+    user::{LeftOut, SampledTable},
+};
 
 use crate::{
     naming,
@@ -97,16 +100,34 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  says how many transactions older they are to be (docs/predictions.md)."
             )
         }
-        Caveat::Sampled { share, bytes, of } => format!(
-            "Only {share} of your rows were copied, {bytes} of {of}. The ratio of memory to data \
-             carries over: 1 MiB of memory here stands for {} MiB on all of your rows. Other rows may \
-             be used more, and indexes of all rows may be deeper. Statements with fixed values may name \
-             rows that were not copied. Copy more of them with a larger --sample.",
-            number(of.get() as f64 / bytes.get().max(1) as f64)
-        ),
-        Caveat::Guessed { .. }
+        Caveat::Sampled {
+            share,
+            bytes,
+            of,
+            in_step,
+        } => {
+            let factor = number(of.get() as f64 / bytes.get().max(1) as f64);
+            let memory = match in_step {
+                true => format!(
+                    "The ratio of memory to data carries over: 1 MiB of memory here stands for {factor} \
+                     MiB on all of your rows."
+                ),
+                false => format!(
+                    "1 MiB of memory here stands for less than {factor} MiB on all of your rows: of \
+                     a small memory the buffer has a smaller part."
+                ),
+            };
+            format!(
+                "Only {share} of your rows were copied, {bytes} of {of}. {memory} Other rows may be \
+                 used more, and indexes of all rows may be deeper. Statements with fixed values may \
+                 name rows that were not copied. Copy more of them with a larger --sample."
+            )
+        }
+        Caveat::SampledUnevenly { .. }
+        | Caveat::Guessed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }
+        | Caveat::SampleMissed { .. }
         | Caveat::RecordedInPart { .. }
         | Caveat::RecordedFailed { .. }
         | Caveat::RecordedAgain { .. }
@@ -232,7 +253,6 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
 
 /// What a guess leaves out, of much the beginning.
 fn of_without(without: &[String]) -> String {
-    const NAMED_MAX: usize = 6;
     let mut named: Vec<String> = without.iter().take(NAMED_MAX).cloned().collect();
     if without.len() > NAMED_MAX {
         named.push(format!("{} more", without.len() - NAMED_MAX));
@@ -241,6 +261,44 @@ fn of_without(without: &[String]) -> String {
         true => String::new(),
         false => format!(" without {}", list(&named, "and")),
     }
+}
+
+/// Tables of a sample that have far more or fewer rows than were asked for.
+fn uneven(tables: &[SampledTable]) -> String {
+    /// More names are not read.
+    const MOST: usize = 5;
+    let told = tables.iter().take(MOST);
+    let told = told.map(|SampledTable { table, kept, of }| {
+        format!("{table} has {} of {} rows", count(*kept), count(*of))
+    });
+    let mut told: Vec<String> = told.collect();
+    if let Some(more @ 1..) = tables.len().checked_sub(MOST) {
+        told.push(format!("{} as well", counted(more as u64, "other table")));
+    }
+    format!(
+        "Foreign keys gave tables another share of rows than you asked for, so they use memory otherwise \
+         than on all rows: {}.",
+        told.join("; ")
+    )
+}
+
+/// Statements that often found no row of a sample.
+fn missed(statements: &[MissedStatement]) -> String {
+    let told = statements.iter().take(NAMED_MAX);
+    let told = told.map(|MissedStatement { name, share }| format!("{} of {name}", percent(*share)));
+    let mut told: Vec<String> = told.collect();
+    if let Some(more @ 1..) = statements.len().checked_sub(NAMED_MAX) {
+        told.push(format!(
+            "many of {}",
+            counted(more as u64, "other statement")
+        ));
+    }
+    format!(
+        "Runs found or changed no row: {}. The rows may not be in the sample, and such runs cost less than \
+         your program's. Draw keys that were copied (WHERE id >= :id ORDER BY id LIMIT 1), or give a \
+         larger --sample.",
+        told.join("; ")
+    )
 }
 
 /// The words of what is to be said of the user's own rows and statements; `None` of all else.
@@ -255,6 +313,7 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
             "The copy is not as your database in everything, and what is best may differ: {}.",
             how.join("; ")
         ),
+        Caveat::SampledUnevenly { tables } => uneven(tables),
         Caveat::FoundNothing { statements, of } => {
             let (they, them) = match statements.len() {
                 1 => ("This statement", "it"),
@@ -267,6 +326,7 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
                 list(statements, "and")
             )
         }
+        Caveat::SampleMissed { statements } => missed(statements),
         Caveat::RecordedInPart {
             statements,
             recorded,
@@ -750,6 +810,68 @@ mod tests {
             why: octavo_experiment::lockstep::DepartureReason::Slower,
         });
         assert!(!super::describe(&findings, &caveat).contains("--budget"));
+    }
+
+    #[test]
+    fn memory_of_a_sample_is_in_step_or_not() {
+        let findings = crate::fixture::one_memory();
+        let said = |in_step| {
+            let caveat = Caveat::Sampled {
+                share: octavo_workload::user::Share::try_from(0.1).unwrap(),
+                bytes: ByteCount::mib(100),
+                of: ByteCount::mib(1000),
+                in_step,
+            };
+            super::describe(&findings, &caveat)
+        };
+        assert!(said(true).contains("carries over: 1 MiB of memory here stands for 10"));
+        assert!(said(false).contains("1 MiB of memory here stands for less than 10"));
+        assert!(!said(false).contains("carries over"));
+    }
+
+    #[test]
+    fn statements_that_miss_a_sample_are_named() {
+        let statement = |line: u64| MissedStatement {
+            name: format!("pr.sql, line {line}"),
+            share: 0.67,
+        };
+        let said = |statements: u64| {
+            let statements = (1..=statements).map(statement).collect();
+            of_own(&Caveat::SampleMissed { statements }).unwrap()
+        };
+        assert!(
+            said(1).starts_with("Runs found or changed no row: 67% of pr.sql, line 1. "),
+            "{}",
+            said(1)
+        );
+        assert!(
+            said(8).contains("; many of 2 other statements."),
+            "{}",
+            said(8)
+        );
+    }
+
+    #[test]
+    fn tables_of_uneven_samples_are_named() {
+        let table = |place: u64| SampledTable {
+            table: format!("table_{place}"),
+            kept: place,
+            of: 20_000,
+        };
+        let said = |tables: u64| {
+            let tables = (0..tables).map(table).collect();
+            of_own(&Caveat::SampledUnevenly { tables }).unwrap()
+        };
+        assert!(
+            said(2).ends_with(": table_0 has 0 of 20,000 rows; table_1 has 1 of 20,000 rows."),
+            "{}",
+            said(2)
+        );
+        assert!(
+            said(7).ends_with("; 2 other tables as well."),
+            "{}",
+            said(7)
+        );
     }
 
     #[test]

@@ -180,6 +180,7 @@ mod tests {
             },
             scripts: Vec::new(),
             unlike: Vec::new(),
+            uneven: Vec::new(),
             recording: None,
             limits: Vec::new(),
             is_guess: false,

@@ -78,6 +78,7 @@ mod tests {
             },
             scripts: Vec::new(),
             unlike: Vec::new(),
+            uneven: Vec::new(),
             recording: None,
             limits: vec![
                 limit(&[2, 8], "Close it"),

@@ -261,6 +261,7 @@ mod tests {
                 },
                 scripts: weights.iter().map(script).collect(),
                 unlike: Vec::new(),
+                uneven: Vec::new(),
                 recording: None,
                 limits: Vec::new(),
                 is_guess: false,

@@ -23,7 +23,6 @@ mod trial;
 
 use std::{
     ffi::OsStr,
-    fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Instant,
@@ -33,12 +32,11 @@ use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::{CopyOf, Copying};
 
-use super::{configured::Mysql, ddl::DATABASE, layout::Layout, load, session::Session};
+use super::{configured::Mysql, layout::Layout, load, session::Session};
 use crate::{
     CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
-    files,
-    own::{Statements, make_private},
+    own::{Statements, make_private, told_if_lost},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -47,9 +45,14 @@ use tools::Tools;
 use trial::Trial;
 
 impl CopyOwn for Mysql {
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
+    fn examine(
+        &self,
+        source: &OsStr,
+        copying: &Copying,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Own> {
         let original = Original::open(source, self.programs()?)?;
-        let own = sample::examine(&original, source, copying)?;
+        let own = sample::examine(&original, source, copying, stopped)?;
         let (flavour, present) = (original.tools().flavour, own.copy.page_size);
         let limits = match limits::Facts::ask(&original) {
             Ok(facts) => limits::limits(&facts, flavour, present),
@@ -99,7 +102,7 @@ pub(super) fn dump(
     let begin = Instant::now();
     let original = Original::open(&copy.source, mysql.programs()?)?;
     let dump = Dump::in_directory(snapshot)?;
-    sample::dump(&original, &dump, copy, progress)?;
+    sample::dump(&original, &dump, copy, progress).map_err(told_if_lost)?;
     Ok(LoadReport {
         // They are counted when they are there again.
         rows: 0,
@@ -135,11 +138,13 @@ impl Derive for Mysql {
         let before = log_written(&mut session)?;
         let rows = dump.restore(&Tools::find(programs)?, &layout, &mut session, &mut written)?;
         let after = log_written(&mut session)?;
+        // As the user's own were asked for.
+        let size = original::bytes_of_tables(&mut session)?;
         load::settle(programs, &layout, page_size, account, server, session)?;
         unless_stopped(progress(0))?;
         Ok(LoadReport {
             rows,
-            size: size_of_tables(&layout)?,
+            size,
             log: before
                 .zip(after)
                 .map(|(before, after)| ByteCount::new(after.saturating_sub(before))),
@@ -153,20 +158,4 @@ fn log_written(session: &mut Session) -> Result<Option<u64>> {
     let rows = session.texts("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'")?;
     let value = rows.into_iter().flatten().flatten().next_back();
     Ok(value.and_then(|value| value.parse().ok()))
-}
-
-/// The files of all databases but the system's.
-fn size_of_tables(layout: &Layout) -> Result<ByteCount> {
-    const SYSTEM: [&str; 4] = ["mysql", "performance_schema", "sys", DATABASE];
-    let entries = fs::read_dir(&layout.data).map_err(files::named("list", &layout.data))?;
-    let mut size = ByteCount::ZERO;
-    for entry in entries {
-        let entry = entry.map_err(files::named("list", &layout.data))?;
-        let is_system = SYSTEM.iter().any(|name| entry.file_name() == *name);
-        let is_undo = entry.file_name().to_string_lossy().starts_with('#');
-        if entry.path().is_dir() && !is_system && !is_undo {
-            size = size.saturating_add(tree::size(&entry.path())?);
-        }
-    }
-    Ok(size)
 }

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
-    super::{Flavour, programs::Programs},
+    super::{Flavour, programs::Programs, session::Session},
     restore::{Dump, Setup},
     tools::Tools,
 };
@@ -67,15 +67,35 @@ struct Facts {
     state: Vec<Option<String>>,
 }
 
+/// The bytes of tables with their indexes, without free extents of their files: as servers count
+/// them, of originals and of copies.
+const BYTES: &str = "CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS UNSIGNED)";
+
+/// What is asked of a server's own list of tables.
+const FROM_TABLES: &str = "FROM information_schema.TABLES \
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')";
+
+/// Lengths of tables are as old as a day on MySQL without this.
+const FRESH: &str = "/*!80000 SET SESSION information_schema_stats_expiry = 0 */";
+
+/// The bytes of the tables of the database that a session is in.
+pub(super) fn bytes_of_tables(session: &mut Session) -> Result<ByteCount> {
+    session.simple(FRESH)?;
+    let rows = session.texts(&format!("SELECT {BYTES} {FROM_TABLES}"))?;
+    let bytes = rows.into_iter().flatten().flatten().next();
+    let bytes = bytes.and_then(|bytes| bytes.parse().ok());
+    Ok(ByteCount::new(bytes.unwrap_or_default()))
+}
+
 /// Rights without which tables, views and triggers are left out without a word.
 const RIGHTS: [&str; 3] = ["SELECT", "SHOW VIEW", "TRIGGER"];
 
-/// One line of JSON. A database's name in a grant is a pattern.
+/// One line of JSON, with the bytes and the list of tables to be put in. A database's name in a grant
+/// is a pattern.
 const QUESTION: &str = "\
-    /*!80000 SET SESSION information_schema_stats_expiry = 0 */; \
     SELECT JSON_OBJECT( \
       'version', VERSION(), \
-      'bytes', CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS UNSIGNED), \
+      'bytes', BYTES, \
       'tables', COUNT(*), \
       'in_memory', CAST(COALESCE(SUM(ENGINE = 'MEMORY'), 0) AS UNSIGNED), \
       'others', CAST(COALESCE(SUM(ENGINE <> 'InnoDB'), 0) AS UNSIGNED), \
@@ -92,9 +112,7 @@ const QUESTION: &str = "\
         UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES \
         WHERE DATABASE() LIKE TABLE_SCHEMA) AS granted \
         WHERE PRIVILEGE_TYPE IN ('SELECT', 'SHOW VIEW', 'TRIGGER')), \
-      'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR))) \
-    FROM information_schema.TABLES \
-    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')";
+      'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR))) ";
 
 impl Original {
     /// Asks the server what it is.
@@ -107,7 +125,10 @@ impl Original {
             Flavour::Mariadb => "tx_isolation",
             Flavour::Mysql => "transaction_isolation",
         };
-        let question = QUESTION.replace("ISOLATION, ", &format!("{level}, "));
+        let question = QUESTION
+            .replace("ISOLATION, ", &format!("{level}, "))
+            .replace("'bytes', BYTES", &format!("'bytes', {BYTES}"));
+        let question = format!("{FRESH}; {question}{FROM_TABLES}");
         let facts: Vec<Facts> = ask(&url, &parts, &tools, &question)?;
         let facts = facts.into_iter().next();
         let facts = facts.ok_or_else(|| url.refuse("answers nothing"))?;
@@ -181,6 +202,7 @@ impl Original {
             options: Vec::new(),
             limits: Vec::new(),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
+            uneven: Vec::new(),
         })
     }
 

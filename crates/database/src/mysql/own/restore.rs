@@ -1,6 +1,7 @@
 //! A dump, and how it gets into a server of Octavo's.
 
 use std::{
+    ffi::OsString,
     fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
+        Flavour,
         ddl::DATABASE,
         layout::{Layout, SOCKET},
         session::Session,
@@ -149,17 +151,22 @@ impl Dump {
         session.simple("SET GLOBAL max_allowed_packet=1073741824")?;
         let (file, log) = (self.file(), self.log());
         let before = fs::metadata(&log).map_or(0, |status| status.len());
+        let mut arguments: Vec<OsString> = vec![
+            "--no-defaults".into(),
+            // Where the program works, whatever the length of that path.
+            format!("--socket={SOCKET}").into(),
+            "--user=root".into(),
+            "--default-character-set=utf8mb4".into(),
+            "--max-allowed-packet=1G".into(),
+            format!("--database={}", setup.name).into(),
+        ];
+        // Rows that are there may be older than a constraint.
+        if tools.flavour == Flavour::Mariadb {
+            arguments.push("--init-command=SET SESSION check_constraint_checks=0".into());
+        }
         let launch = Launch {
             program: &tools.client,
-            arguments: vec![
-                "--no-defaults".into(),
-                // Where the program works, whatever the length of that path.
-                format!("--socket={SOCKET}").into(),
-                "--user=root".into(),
-                "--default-character-set=utf8mb4".into(),
-                "--max-allowed-packet=1G".into(),
-                format!("--database={}", setup.name).into(),
-            ],
+            arguments,
             directory: &layout.data,
             log: &log,
             account: None,

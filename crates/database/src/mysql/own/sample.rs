@@ -24,7 +24,12 @@ use super::{
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Table, WHOLE_MAX},
+    own::{
+        sample::{
+            Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+        },
+        told_if_lost,
+    },
     server::piped::Piped,
 };
 
@@ -52,6 +57,11 @@ const COLUMNS: &str = "\
     AND EXTRA NOT LIKE '%VIRTUAL GENERATED%' AND EXTRA NOT LIKE '%STORED GENERATED%' \
     ORDER BY TABLE_NAME, ORDINAL_POSITION";
 
+/// How many columns of each table an account may see.
+const SEEN: &str = "\
+    SELECT JSON_OBJECT('name', TABLE_NAME, 'columns', COUNT(*)) \
+    FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() GROUP BY TABLE_NAME";
+
 /// Columns of unique indexes, in their order.
 const KEYS: &str = "\
     SELECT JSON_OBJECT('table', TABLE_NAME, 'name', INDEX_NAME, 'column', COLUMN_NAME, \
@@ -72,6 +82,12 @@ const REFERENCES: &str = "\
 struct FoundTable {
     name: String,
     bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct SeenColumns {
+    name: String,
+    columns: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -121,17 +137,25 @@ impl Column {
     fn literal(&self, alias: &str) -> String {
         let name = format!("{alias}.{}", quoted(&self.name));
         match self.kind.as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
-            | "double" | "year" => name,
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "double"
+            | "year" => name,
+            // As a text it has six digits, as a double all. Not + 0, which loses the sign of -0.
+            "float" => format!("{name} * 1E0"),
+            // What was no label of it reads as an empty one, which it may have as well.
+            "enum" => format!("IF({name} + 0 = 0, 0, {})", of_text(&name)),
             "bit" => format!("{name} + 0"),
             "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob"
             | "geometry" | "point" | "linestring" | "polygon" | "multipoint"
             | "multilinestring" | "multipolygon" | "geometrycollection" | "geomcollection"
             | "vector" => format!("CONCAT('X''', HEX({name}), '''')"),
-            // Digits are read alike with all SQL modes and encodings.
-            _ => format!("CONCAT('_utf8mb4 X''', HEX(CONVERT({name} USING utf8mb4)), '''')"),
+            _ => of_text(&name),
         }
     }
+}
+
+/// A text as it is written in SQL. Digits are read alike with all SQL modes and encodings.
+fn of_text(name: &str) -> String {
+    format!("CONCAT('_utf8mb4 X''', HEX(CONVERT({name} USING utf8mb4)), '''')")
 }
 
 /// A table with the columns that select its rows.
@@ -179,11 +203,19 @@ impl Selected {
 }
 
 /// Looks at a database, and at what a copy of it would have.
-pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
+pub(super) fn examine(
+    original: &Original,
+    source: &OsStr,
+    copying: &Copying,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Own> {
     original.examine(source)?.copied(copying, |share| {
-        let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+        let directory =
+            TempDir::with_prefix("octavo-").map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Ok(Snapshot::open(original, of, directory.path(), None, &|| false)?.bytes())
+        Snapshot::open(original, of, directory.path(), None, stopped)
+            .and_then(Snapshot::size)
+            .map_err(told_if_lost)
     })
 }
 
@@ -242,7 +274,9 @@ impl<'s> Snapshot<'s> {
     ) -> Result<Self> {
         let mut client = original.client(directory, rate, stopped)?;
         client.send(
-            "SET time_zone = '+00:00', sql_mode = '';\n\
+            "SET time_zone = '+00:00', sql_mode = '', sql_quote_show_create = 1;\n\
+             SET lock_wait_timeout = 30, net_write_timeout = 86400, wait_timeout = 86400;\n\
+             /*M!100101 SET max_statement_time = 0 */;\n\
              SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;\n\
              START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;\n",
         )?;
@@ -250,6 +284,7 @@ impl<'s> Snapshot<'s> {
         let columns: Vec<Column> = all(&mut client, original, COLUMNS)?;
         let keys: Vec<FoundKey> = all(&mut client, original, KEYS)?;
         let pairs: Vec<FoundPair> = all(&mut client, original, REFERENCES)?;
+        refuse_partly_seen(&mut client, original, &found, &pairs)?;
         let mut by_table: BTreeMap<&str, Vec<&Column>> = BTreeMap::new();
         for column in &columns {
             by_table.entry(&column.table).or_default().push(column);
@@ -269,37 +304,48 @@ impl<'s> Snapshot<'s> {
             // Rows that nothing tells from others cannot be required one by one.
             let mut is_whole = columns.is_empty()
                 || key.is_empty() && pairs.iter().any(|pair| pair.parent == name);
+            let is_small = bytes <= WHOLE_BYTES_MAX;
             query(&mut client, &few, &mut |line| {
-                is_whole |= line == "1";
+                is_whole |= is_small && line == "1";
                 Ok(())
             })?;
             let drawn_by = if key.is_empty() { &columns } else { &key };
+            let drawn_by = drawn_by.iter().map(|column| column.literal("{}")).collect();
             described.push(Table {
+                numbered: key.is_empty().then(|| numbered(&name, &columns)),
+                name: name.clone(),
                 from,
                 bytes,
                 is_whole,
-                drawn_by: drawn_by.iter().map(|column| column.literal("{}")).collect(),
+                drawn_by,
                 key: key.iter().map(|column| quoted(&column.name)).collect(),
             });
             tables.push(Selected { name, columns, key });
         }
         let references = references(&tables, &pairs);
+        let child_of = references.iter().map(|reference| reference.child).collect();
+        let parent_of = references.iter().map(|reference| reference.parent);
+        let parent_of = parent_of.collect();
+        let mut sampling = Sampling::new(described, references, share, seed);
+        sampling.count(&mut |sql| {
+            let numbers: Vec<u64> = all(&mut client, original, sql)?;
+            Ok(numbers.into_iter().next().unwrap_or_default())
+        })?;
         Ok(Self {
             client,
             original,
-            child_of: references.iter().map(|reference| reference.child).collect(),
-            parent_of: references
-                .iter()
-                .map(|reference| reference.parent)
-                .collect(),
-            sampling: Sampling::new(described, references, share, seed),
+            sampling,
             tables,
+            child_of,
+            parent_of,
         })
     }
 
-    /// About how many bytes the sample has.
-    pub(super) fn bytes(&self) -> ByteCount {
-        self.sampling.bytes()
+    /// How large the sample is.
+    pub(super) fn size(mut self) -> Result<Size> {
+        let required = self.required()?;
+        self.client.finish()?;
+        Ok(self.sampling.size(&required))
     }
 
     /// Writes the rows behind a schema.
@@ -322,14 +368,21 @@ impl<'s> Snapshot<'s> {
                 quoted(&table.name),
                 columns.join(", ")
             );
+            // In the order of the key, in which B-trees grow without halves of pages left empty.
+            let order = table.key.iter().map(|column| quoted(&column.name));
+            let order: Vec<String> = order.map(|name| format!("t.{name}")).collect();
+            let order = match order.is_empty() {
+                true => String::new(),
+                false => format!(" ORDER BY {}", order.join(", ")),
+            };
             let mut conditions = vec![self.sampling.kept(place, "t")];
             let keys = required.batches(place);
             conditions.extend(keys.map(|keys| table.has_key("t", &keys)));
             for condition in conditions {
                 let select = format!(
-                    "SELECT {} FROM {} AS t WHERE {condition}",
+                    "SELECT {} FROM {} AS t WHERE {condition}{order}",
                     table.values(),
-                    quoted(&table.name)
+                    self.sampling.from(place)
                 );
                 ask(&mut self.client, &select)?;
                 let mut bytes = 0;
@@ -362,6 +415,16 @@ impl<'s> Snapshot<'s> {
                     file.write_all(b";\n").map_err(failed)?;
                 }
             }
+            // Required rows came between those that were there. Rows with a history cannot be
+            // rebuilt unless it may change.
+            if required.has(place) {
+                let rebuild = format!(
+                    "/*M!100303 SET system_versioning_alter_history = KEEP */;\n\
+                     ALTER TABLE {} FORCE;\n",
+                    quoted(&table.name)
+                );
+                file.write_all(rebuild.as_bytes()).map_err(failed)?;
+            }
         }
         file.flush().map_err(failed)?;
         self.client.finish()
@@ -387,6 +450,66 @@ impl<'s> Snapshot<'s> {
             })
         })
     }
+}
+
+/// Refuses what an account sees a part of: rows would come without columns, or without the parents
+/// that they refer to.
+fn refuse_partly_seen(
+    client: &mut Piped<'_>,
+    original: &Original,
+    tables: &[FoundTable],
+    pairs: &[FoundPair],
+) -> Result<()> {
+    const REMEDY: &str = "grant it SELECT on the whole database, or leave --sample out";
+    for FoundPair { child, parent, .. } in pairs {
+        if !tables.iter().any(|table| table.name == *parent) {
+            return Err(original.refuse(format!(
+                "has a foreign key from {child} to {parent}, which is not there or which your \
+                 account may not see: {REMEDY}"
+            )));
+        }
+    }
+    for SeenColumns { name, columns } in all::<SeenColumns>(client, original, SEEN)? {
+        if !tables.iter().any(|table| table.name == name) {
+            continue;
+        }
+        // A column's line begins with its name.
+        let mut lines = 0;
+        query(
+            client,
+            &format!("SHOW CREATE TABLE {}", quoted(&name)),
+            &mut |line| {
+                lines += u64::from(line.starts_with("  `"));
+                Ok(())
+            },
+        )?;
+        if columns < lines {
+            return Err(original.refuse(format!(
+                "has {lines} columns in {name}, of which your account may see {columns}: {REMEDY}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A table whose rows have a number among those that are alike, and what is hashed of it then. It does
+/// not matter which of them has which.
+fn numbered(name: &str, columns: &[Column]) -> (String, Vec<String>) {
+    /// No column is likely to have this name.
+    const NUMBER: &str = "`octavo number`";
+    let columns = columns.iter();
+    let columns = columns.map(|column| format!("COALESCE({}, 'NULL')", column.literal("n")));
+    let columns: Vec<String> = columns.collect();
+    let hash = format!("MD5(CONCAT_WS(':', {}))", columns.join(", "));
+    let from = format!(
+        "(SELECT n.*, {hash} AS `octavo hash`, \
+         ROW_NUMBER() OVER (PARTITION BY {hash}) AS {NUMBER} FROM {} AS n)",
+        quoted(name)
+    );
+    (
+        from,
+        vec!["{}.`octavo hash`".into(), format!("{{}}.{NUMBER}")],
+    )
 }
 
 /// The columns of a table's primary key, or else of a unique one without NULL.
@@ -427,6 +550,8 @@ fn references(tables: &[Selected], pairs: &[FoundPair]) -> Vec<Reference> {
                 parent,
                 columns: Vec::new(),
                 is_required: true,
+                // None was where FOREIGN_KEY_CHECKS was off.
+                is_checked: false,
             });
         }
         let Some(reference) = found.last_mut() else {
@@ -445,8 +570,12 @@ fn references(tables: &[Selected], pairs: &[FoundPair]) -> Vec<Reference> {
     found
 }
 
+/// Asks, and lets go of the tables at the end of the answer: until then nobody may change their
+/// columns. A snapshot stays as it is when its transaction goes back to a savepoint.
 fn ask(client: &mut Piped<'_>, sql: &str) -> Result<()> {
-    client.send(&format!("{sql};\nSELECT '{END}';\n"))
+    client.send(&format!(
+        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nSELECT '{END}';\n"
+    ))
 }
 
 /// The lines of an answer.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use octavo_units::Seed;
-use octavo_workload::user::{CopyOf, Copying, Sample, Share};
+use octavo_workload::user::{CopyOf, Copying, Sample, SampledTable, Share};
+
+use crate::Own;
 
 use super::{BATCH, Full, KEYS_MAX, Of, Pair, Reference, Required, Rule, Sampling, Table};
 
@@ -129,6 +131,52 @@ pub(crate) fn check(names: &Names, drawn: &str, all: &mut Ask<'_>, kept: &mut As
     }
 }
 
+/// Checks a copy of a database whose rows lie at odds with its keys, as [`check`] does.
+pub(crate) fn check_odd(own: &Own, all: &mut Ask<'_>, kept: &mut Ask<'_>) {
+    let count = |table: &str| format!("SELECT count(*) FROM {table}");
+    let share = |all: &mut Ask<'_>, kept: &mut Ask<'_>, table: &str| {
+        kept(&count(table)) as f64 / all(&count(table)) as f64
+    };
+    // All children of three parents of 20,000.
+    let hot = share(all, kept, "hot");
+    assert!((0.09..0.11).contains(&hot), "{hot}");
+    let lost = "SELECT count(*) FROM hot WHERE par NOT IN (SELECT id FROM par)";
+    assert_eq!(kept(lost), 0);
+    let kept_par = kept("SELECT count(*) FROM par WHERE id <= 3");
+    assert_eq!(kept_par, 3);
+
+    // Rows without a parent, though none is without a reference, and rows of a partition without
+    // a foreign key.
+    for (table, without) in [("orphans", "id % 2 = 0"), ("parts", "half = 2")] {
+        for condition in [without.to_owned(), format!("NOT {without}")] {
+            let sql = format!("SELECT count(*) FROM {table} WHERE {condition}");
+            let share = kept(&sql) as f64 / all(&sql) as f64;
+            assert!((0.085..0.115).contains(&share), "{sql}: {share}");
+        }
+    }
+
+    // Few rows that are long, and rows that are alike.
+    for (table, range) in [("long_rows", 0.06..0.14), ("alike", 0.09..0.11)] {
+        let share = share(all, kept, table);
+        assert!(range.contains(&share), "{table}: {share}");
+    }
+
+    // Each row requires the one before, up to the first. The size says so.
+    let list = SampledTable {
+        table: own.uneven[0].table.clone(),
+        kept: kept(&count("list")),
+        of: 20_000,
+    };
+    assert!(list.kept > 19_000, "{list:?}");
+    assert_eq!(own.uneven[0], list);
+    let sample = own.copy.sample.unwrap();
+    assert!(own.copy.size < sample.of);
+    let part = own.copy.size.get() as f64 / sample.of.get() as f64;
+    assert!((0.15..0.6).contains(&part), "{part}");
+    let cache = own.cache.get() as f64 / sample.of.get() as f64;
+    assert!((cache - part).abs() < 0.01, "{cache} {part}");
+}
+
 /// The copy that another seed would make.
 pub(crate) fn with_seed(copy: &CopyOf, seed: u64) -> CopyOf {
     let sample = copy.sample.unwrap();
@@ -143,11 +191,13 @@ pub(crate) fn with_seed(copy: &CopyOf, seed: u64) -> CopyOf {
 
 fn table(from: &str, bytes: u64, is_whole: bool, key: &[&str]) -> Table {
     Table {
+        name: from.into(),
         from: from.into(),
         bytes,
         is_whole,
         drawn_by: key.iter().map(|column| format!("{{}}.{column}")).collect(),
         key: key.iter().map(|column| (*column).to_owned()).collect(),
+        numbered: None,
     }
 }
 
@@ -161,6 +211,7 @@ fn reference(child: usize, column: &str, parent: usize, is_required: bool) -> Re
             equals: "=".into(),
         }],
         is_required,
+        is_checked: true,
     }
 }
 
@@ -208,7 +259,6 @@ fn each_table_follows_one_other_at_most() {
     ];
     let found = sampling(tables.clone(), references.clone());
     assert_eq!(found.rules, wanted);
-    assert_eq!(found.bytes().get(), 10 + 10 + 50 + 30 + 90 + 90);
     // Whatever the order in which the server tells of them.
     let mut backwards = references;
     backwards.reverse();
@@ -230,6 +280,12 @@ fn conditions_lead_to_what_is_drawn() {
         table("c", 1, false, &["id"]),
     ];
     let references = vec![reference(1, "a", 0, true), reference(2, "b", 1, false)];
+    let unchecked = Reference {
+        is_checked: false,
+        ..reference(0, "b", 1, true)
+    };
+    let of_unchecked = sampling(tables.clone(), vec![unchecked]);
+    assert!(of_unchecked.kept(0, "t").contains(" AND NOT EXISTS "));
     let sampling = sampling(tables, references);
     let drawn = |alias: &str| format!("LEFT(MD5(CONCAT_WS(':', '7', {alias}.id)), 8) < '1999999a'");
     assert_eq!(sampling.kept(0, "t"), drawn("t"));
@@ -243,8 +299,8 @@ fn conditions_lead_to_what_is_drawn() {
     assert_eq!(
         sampling.kept(2, "t"),
         format!(
-            "CASE WHEN t.b IS NOT NULL THEN EXISTS (SELECT 1 FROM b AS tp WHERE tp.id = t.b AND {}) \
-             ELSE {} END",
+            "(EXISTS (SELECT 1 FROM b AS tp WHERE tp.id = t.b AND {}) OR {} AND NOT EXISTS (SELECT 1 \
+             FROM b AS tp WHERE tp.id = t.b))",
             of_b("tp"),
             drawn("t")
         )
@@ -262,6 +318,93 @@ fn conditions_lead_to_what_is_drawn() {
         "{}",
         sampling.kept(0, "t")
     );
+}
+
+/// A condition's rows, by what the query has of it.
+fn counting(sampling: &mut Sampling, counts: &[(&str, u64)]) {
+    let mut ask = |sql: &str| {
+        let found = counts.iter().find(|(begin, _)| sql.contains(begin));
+        Ok(found.unwrap_or_else(|| panic!("{sql}")).1)
+    };
+    sampling.count(&mut ask).unwrap();
+}
+
+#[test]
+fn tables_that_follow_few_parents_are_drawn() {
+    let tables = vec![
+        table("par", 100, false, &["id"]),
+        table("hot", 1000, false, &["id"]),
+        table("of_hot", 1000, false, &["id"]),
+        table("small", 30, true, &["id"]),
+    ];
+    let references = vec![
+        reference(1, "par", 0, true),
+        reference(2, "hot", 1, true),
+        reference(2, "par", 0, true),
+    ];
+    let mut sampling = sampling(tables, references);
+    assert_eq!(sampling.rules[1], Rule::Follows(0));
+    counting(
+        &mut sampling,
+        &[
+            ("FROM par AS t WHERE TRUE", 20_000),
+            ("FROM par AS t WHERE", 2050),
+            ("FROM hot AS t WHERE TRUE", 100_000),
+            // None of the three parents was drawn.
+            ("FROM hot AS t WHERE (EXISTS", 0),
+            ("FROM hot AS t WHERE EXISTS", 0),
+            ("FROM hot AS t WHERE LEFT", 9900),
+            ("FROM of_hot AS t WHERE TRUE", 100_000),
+            ("FROM of_hot AS t WHERE", 12_000),
+        ],
+    );
+    assert_eq!(sampling.rules[1], Rule::Drawn);
+    // It follows what is drawn now.
+    assert_eq!(sampling.rules[2], Rule::Follows(1));
+    let mut required = Required {
+        keys: vec![BTreeSet::new(); 4],
+        bytes: 0,
+    };
+    let size = sampling.size(&required);
+    assert_eq!(size.bytes.get(), (10.25f64 + 99.0 + 120.0 + 30.0) as u64);
+    assert_eq!(size.uneven, []);
+    // What is required makes a table larger, at most as large as it is.
+    for key in 0..17_950 {
+        required.keys[0].insert(key.to_string().into());
+    }
+    let size = sampling.size(&required);
+    assert_eq!(size.bytes.get(), 100 + 99 + 120 + 30);
+    let of = 20_000;
+    let kept = of;
+    let table = "par".into();
+    assert_eq!(size.uneven, [SampledTable { table, kept, of }]);
+}
+
+#[test]
+fn shares_are_far_beyond_chance() {
+    let all = |share: f64| {
+        let share = Share::try_from(share).unwrap();
+        Sampling::new(Vec::new(), Vec::new(), share, Seed::new(1))
+    };
+    for (share, kept, rows, wanted) in [
+        (0.1, 0, 100_000, true),
+        (0.1, 4900, 100_000, true),
+        (0.1, 5100, 100_000, false),
+        (0.1, 20_100, 100_000, true),
+        // Chance alone.
+        (0.001, 3, 15_000, false),
+        (0.001, 40, 15_000, true),
+        (0.001, 0, 0, false),
+        // What is left out is nearly nothing.
+        (0.8, 95_000, 100_000, true),
+        (0.8, 85_000, 100_000, false),
+    ] {
+        assert_eq!(
+            all(share).is_far(kept, rows),
+            wanted,
+            "{kept} of {rows}, {share}"
+        );
+    }
 }
 
 #[test]

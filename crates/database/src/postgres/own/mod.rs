@@ -39,7 +39,7 @@ use octavo_workload::user::{CopyOf, Copying};
 use super::{configured::Postgres, load, session::Session};
 use crate::{
     CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
-    own::{Statements, make_private},
+    own::{Statements, make_private, told_if_lost},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -48,8 +48,18 @@ use tools::Tools;
 use trial::Trial;
 
 impl CopyOwn for Postgres {
-    fn examine(&self, source: &OsStr, copying: &Copying) -> Result<Own> {
-        sample::examine(&Original::open(source, &self.programs)?, source, copying)
+    fn examine(
+        &self,
+        source: &OsStr,
+        copying: &Copying,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Own> {
+        sample::examine(
+            &Original::open(source, &self.programs)?,
+            source,
+            copying,
+            stopped,
+        )
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<Guess>> {
@@ -91,7 +101,7 @@ pub(super) fn dump(
     } else {
         setup
     };
-    sample::dump(&original, &dump, &setup, copy, progress)?;
+    sample::dump(&original, &dump, &setup, copy, progress).map_err(told_if_lost)?;
     let size = tree::size(snapshot)?;
     Ok(LoadReport {
         // They are counted when they are restored.

@@ -177,6 +177,7 @@ impl Original {
             options: Vec::new(),
             limits: limits::limits(&facts.limits, page_size),
             cache: ByteCount::new(facts.buffer.min(facts.bytes)),
+            uneven: Vec::new(),
         })
     }
 

@@ -22,7 +22,12 @@ use super::{original::Original, restore::Dump, setup::Setup, tools::environment}
 use crate::{
     DatabaseError, Own, Progress, Result,
     files::named,
-    own::sample::{Full, Of, Pair, Reference, Required, Sampling, Table, WHOLE_MAX},
+    own::{
+        sample::{
+            Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+        },
+        told_if_lost,
+    },
     server::{piped::Piped, process::Launch},
 };
 
@@ -30,7 +35,8 @@ use crate::{
 const END: &str = "\\.";
 
 /// Tables with the partitions that have their rows, and foreign keys between them. Partitions have
-/// the foreign keys of their tables again.
+/// the foreign keys of their tables again. What they alone have says nothing of the table's other
+/// rows, and one that is not valid says nothing of older rows.
 const QUESTION: &str = "\
     WITH RECURSIVE part(root, oid) AS ( \
       SELECT c.oid, c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
@@ -41,8 +47,8 @@ const QUESTION: &str = "\
       UNION ALL SELECT p.root, i.inhrelid FROM part AS p \
         JOIN pg_inherits AS i ON i.inhparent = p.oid \
         JOIN pg_class AS c ON c.oid = i.inhrelid AND c.relispartition), \
-    key AS ( \
-      SELECT DISTINCT child.root AS child, parent.root AS parent, \
+    found AS ( \
+      SELECT child.root AS child, parent.root AS parent, \
         (SELECT json_agg(json_build_object( \
            'child', quote_ident(of_child.attname), 'parent', quote_ident(of_parent.attname), \
            'equals', format('OPERATOR(%I.%s)', n.nspname, o.oprname)) ORDER BY k.place)::text \
@@ -54,10 +60,14 @@ const QUESTION: &str = "\
            ON of_parent.attrelid = f.confrelid AND of_parent.attnum = k.parent \
          JOIN pg_operator AS o ON o.oid = k.operator \
          JOIN pg_namespace AS n ON n.oid = o.oprnamespace) AS columns, \
-        (SELECT bool_and(a.attnotnull) FROM pg_attribute AS a \
-         WHERE a.attrelid = f.conrelid AND a.attnum = ANY (f.conkey)) AS is_required \
+        f.conrelid = child.root AND (SELECT bool_and(a.attnotnull) FROM pg_attribute AS a \
+         WHERE a.attrelid = f.conrelid AND a.attnum = ANY (f.conkey)) AS is_required, \
+        f.conrelid = child.root AND f.convalidated AS is_checked \
       FROM pg_constraint AS f JOIN part AS child ON child.oid = f.conrelid \
-      JOIN part AS parent ON parent.oid = f.confrelid WHERE f.contype = 'f') \
+      JOIN part AS parent ON parent.oid = f.confrelid WHERE f.contype = 'f'), \
+    key AS ( \
+      SELECT child, parent, columns, bool_or(is_required) AS is_required, \
+        bool_or(is_checked) AS is_checked FROM found GROUP BY child, parent, columns) \
     SELECT json_build_object( \
       'tables', (SELECT coalesce(json_agg(json_build_object( \
         'oid', c.oid::bigint, \
@@ -85,7 +95,8 @@ const QUESTION: &str = "\
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
         WHERE c.oid IN (SELECT root FROM part)), \
       'references', (SELECT coalesce(json_agg(json_build_object('child', child::bigint, \
-        'parent', parent::bigint, 'columns', columns::json, 'is_required', is_required)), '[]') \
+        'parent', parent::bigint, 'columns', columns::json, 'is_required', is_required, 'is_checked', is_checked)), \
+        '[]') \
         FROM key))";
 
 /// What the server says of its tables.
@@ -123,6 +134,7 @@ struct FoundReference {
     parent: u32,
     columns: Vec<FoundPair>,
     is_required: bool,
+    is_checked: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,11 +145,19 @@ struct FoundPair {
 }
 
 /// Looks at a database, and at what a copy of it would have.
-pub(super) fn examine(original: &Original, source: &OsStr, copying: &Copying) -> Result<Own> {
+pub(super) fn examine(
+    original: &Original,
+    source: &OsStr,
+    copying: &Copying,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Own> {
     original.examine(source)?.copied(copying, |share| {
-        let directory = TempDir::new().map_err(named("create a directory in", &temp_dir()))?;
+        let directory =
+            TempDir::with_prefix("octavo-").map_err(named("create a directory in", &temp_dir()))?;
         let of = (share, copying.seed);
-        Ok(Snapshot::open(original, of, directory.path(), None, &|| false)?.bytes())
+        Snapshot::open(original, of, directory.path(), None, stopped)
+            .and_then(Snapshot::size)
+            .map_err(told_if_lost)
     })
 }
 
@@ -222,6 +242,10 @@ impl<'s> Snapshot<'s> {
              SET LOCAL extra_float_digits = 3; SET LOCAL synchronize_seqscans = off;\n\
              SET LOCAL max_parallel_workers_per_gather = 0;\n",
         )?;
+        // Servers have it since 17, and SET fails on others.
+        let timeout = "SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings \
+            WHERE name = 'transaction_timeout'";
+        query(&mut psql, timeout, &mut |_| Ok(()))?;
         let facts: Facts = one(&mut psql, original, QUESTION)?;
         let mut tables = Vec::new();
         let mut leaves = Vec::new();
@@ -240,8 +264,9 @@ impl<'s> Snapshot<'s> {
                 found.from
             );
             let mut is_whole = found.leaves.iter().all(|leaf| leaf.columns.is_empty());
+            let is_small = found.bytes <= WHOLE_BYTES_MAX;
             query(&mut psql, &few, &mut |line| {
-                is_whole |= line == "t";
+                is_whole |= is_small && line == "t";
                 Ok(())
             })?;
             let columns = match found.key.is_empty() {
@@ -254,11 +279,13 @@ impl<'s> Snapshot<'s> {
                     .collect(),
             };
             tables.push(Table {
+                name: found.from.trim_start_matches("ONLY ").to_owned(),
                 from: found.from,
                 bytes: found.bytes,
                 is_whole,
                 drawn_by: columns,
                 key: found.key,
+                numbered: None,
             });
             leaves.push(found.leaves);
             oids.push(found.oid);
@@ -275,21 +302,27 @@ impl<'s> Snapshot<'s> {
                 parent: place(found.parent)?,
                 columns: columns.collect(),
                 is_required: found.is_required,
+                is_checked: found.is_checked,
             })
         });
         let references = references.collect();
+        let mut sampling = Sampling::new(tables, references, share, seed);
+        sampling.count(&mut |sql| one(&mut psql, original, sql))?;
         Ok(Self {
             psql,
             original,
-            sampling: Sampling::new(tables, references, share, seed),
+            sampling,
             leaves,
             encoding,
         })
     }
 
-    /// About how many bytes the sample has.
-    pub(super) fn bytes(&self) -> ByteCount {
-        self.sampling.bytes()
+    /// How large the sample is.
+    pub(super) fn size(mut self) -> Result<Size> {
+        let required = self.required()?;
+        self.psql.send("COMMIT;\n")?;
+        self.psql.finish()?;
+        Ok(self.sampling.size(&required))
     }
 
     /// What makes `pg_dump` see the same state, without the rows of tables that are sampled.

@@ -153,6 +153,7 @@ fn workload(prepared: Prepared) -> Box<dyn Workload> {
             fingerprint: 0,
         }],
         unlike: Vec::new(),
+        uneven: Vec::new(),
         recording: None,
         limits: Vec::new(),
         is_guess: false,

@@ -191,6 +191,8 @@ fn a_server_does_not_outlive_octavo() {
 #[test]
 fn last_lines_are_short_and_printable() {
     assert_eq!(last_lines("1\n2\n\n3\n4\n5\n6\n7\n\n"), "2\n3\n4\n5\n6\n7");
+    let dump = "error: failed\ndetail: Command was: COPY a (secret) TO stdout;\n";
+    assert_eq!(last_lines(dump), "error: failed");
     assert_eq!(last_lines("a\u{1b}[31mb"), "a\u{fffd}[31mb");
     let long = last_lines(&"ä".repeat(5000));
     assert_eq!(long.chars().count(), WORDS_CHARACTERS);

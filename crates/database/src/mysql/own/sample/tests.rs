@@ -2,24 +2,28 @@
 
 use std::{collections::HashSet, fs, ops::ControlFlow, os::unix::fs::PermissionsExt as _};
 
-use octavo_units::PageSize;
+use octavo_units::{PageSize, Seed};
 use octavo_workload::user::CopyOf;
 use tempfile::TempDir;
 
-use super::super::{
+use super::{
     super::{
-        Flavour,
-        instance::Instance,
-        layout::{Layout, SOCKET},
-        load,
-        programs::Programs,
-        session::Session,
+        super::{
+            Flavour,
+            instance::Instance,
+            layout::{Layout, SOCKET},
+            load,
+            programs::Programs,
+            session::Session,
+        },
+        original::{Original, bytes_of_tables},
+        restore::Dump,
     },
-    original::Original,
-    restore::Dump,
+    Snapshot,
 };
 use crate::{
-    own::sample::tests::{Names, check, copying, with_seed},
+    DatabaseError,
+    own::sample::tests::{Names, check, check_odd, copying, with_seed},
     server::account::Account,
 };
 
@@ -28,6 +32,100 @@ const NAMES: Names = Names {
     id: "`Id`",
     lines: "`order ``lines`",
 };
+
+/// A database whose rows lie at odds with its keys, and a sample of it.
+#[test]
+fn rows_with_odd_references_are_sampled() {
+    let Ok(programs) = Programs::find(Flavour::Mariadb, None) else {
+        eprintln!("skipped: MariaDB is not installed");
+        return;
+    };
+    let (_home, layout, source, mut all) = server(&programs);
+    all.simple("CREATE DATABASE shop CHARACTER SET utf8mb4")
+        .unwrap();
+    all.simple("USE shop").unwrap();
+    run(&mut all, include_str!("odd.sql"));
+    let url = url(&layout);
+    let original = Original::open(url.as_ref(), &programs).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let dump = Dump::in_directory(scratch.path()).unwrap();
+    super::dump(&original, &dump, &own.copy, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    let (_home, layout, target, mut kept) = server(&programs);
+    dump.restore(original.tools(), &layout, &mut kept, &mut || false)
+        .unwrap();
+    // Nothing waits for a snapshot.
+    let go = || false;
+    let of = (copying(1).share.unwrap(), Seed::new(1));
+    let scratch = tempfile::tempdir().unwrap();
+    let snapshot = Snapshot::open(&original, of, scratch.path(), None, &go).unwrap();
+    all.simple("SET lock_wait_timeout = 1").unwrap();
+    all.simple("ALTER TABLE long_rows COMMENT = 'changed'")
+        .unwrap();
+    drop(snapshot);
+    // Whoever may not see all of it gets no copy without the rest.
+    let mut refused = |grant: &str, word: &str| {
+        all.simple("CREATE OR REPLACE USER part@localhost").unwrap();
+        all.simple(&format!("GRANT SELECT {grant} TO part@localhost"))
+            .unwrap();
+        let url = url.replace("root@", "part@");
+        let original = Original::open(url.as_ref(), &programs).unwrap();
+        let error = super::examine(&original, url.as_ref(), &copying(1), &go).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+    };
+    refused("ON shop.hot", "from hot to par");
+    refused("(id), INSERT (id) ON shop.long_rows", "long_rows");
+    // An examination ends where it is asked to.
+    let stopped = super::examine(&original, url.as_ref(), &copying(1), &|| true);
+    assert!(
+        matches!(stopped, Err(DatabaseError::Stopped)),
+        "{stopped:?}"
+    );
+    // Sizes of copies are taken as the database's is.
+    let of = own.copy.sample.unwrap().of;
+    assert_eq!(bytes_of_tables(&mut all).unwrap(), of);
+    let copied = bytes_of_tables(&mut kept).unwrap();
+    assert!(copied < of, "{copied} of {of}");
+    check_odd(&own, &mut |sql| number(&mut all, sql), &mut |sql| {
+        number(&mut kept, sql)
+    });
+    // Values are as they were, in keys too, and rows that a constraint forbids are there.
+    let sql = "SELECT CAST(f AS DOUBLE), CAST(g AS DOUBLE), e + 0, e, n, d FROM odd_values";
+    let (some, every) = (rows(&mut kept, sql), rows(&mut all, sql));
+    assert!(some.len() > 1800 && some.is_subset(&every));
+    // Pages of rows that came in two parts are as full as those of rows that came in one.
+    let per_row = |session: &mut Session| {
+        let pages = "SELECT stat_value FROM mysql.innodb_index_stats \
+            WHERE database_name = 'shop' AND table_name = 'scattered' \
+            AND index_name = 'PRIMARY' AND stat_name = 'n_leaf_pages'";
+        let count = "SELECT COUNT(*) FROM scattered";
+        number(session, pages) as f64 / number(session, count) as f64
+    };
+    let (all_pages, kept_pages) = (per_row(&mut all), per_row(&mut kept));
+    assert!(kept_pages < 1.1 * all_pages, "{kept_pages} {all_pages}");
+    drop((all, kept));
+    target.stop().unwrap();
+    source.stop().unwrap();
+}
+
+fn url(layout: &Layout) -> String {
+    let socket = layout.data.join(SOCKET);
+    format!("mariadb://root@localhost/shop?socket={}", socket.display())
+}
+
+/// Runs statements one by one.
+fn run(session: &mut Session, statements: &str) {
+    for statement in statements.split(";\n") {
+        if !statement.trim().is_empty() {
+            session
+                .simple(statement)
+                .unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+    }
+}
 
 /// A server in a directory of its own.
 fn server(programs: &Programs) -> (TempDir, Layout, Instance, Session) {
@@ -67,20 +165,14 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     all.simple("CREATE DATABASE shop CHARACTER SET utf8mb4")
         .unwrap();
     all.simple("USE shop").unwrap();
-    for statement in include_str!("tables.sql").split(";\n") {
-        if !statement.trim().is_empty() {
-            all.simple(statement)
-                .unwrap_or_else(|error| panic!("{statement}: {error}"));
-        }
-    }
+    run(&mut all, include_str!("tables.sql"));
     let log = home.path().join("data/said");
     all.simple("SET GLOBAL general_log_file = 'said'").unwrap();
     all.simple("SET GLOBAL general_log = ON").unwrap();
 
-    let socket = layout.data.join(SOCKET);
-    let url = format!("mariadb://root@localhost/shop?socket={}", socket.display());
+    let url = url(&layout);
     let original = Original::open(url.as_ref(), &programs).unwrap();
-    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 

@@ -15,7 +15,7 @@ use super::{
     super::{original::Original, restore::Dump},
     at, by_key,
 };
-use crate::own::sample::tests::{Names, check, copying, with_seed};
+use crate::own::sample::tests::{Names, check, check_odd, copying, with_seed};
 
 const NAMES: Names = Names {
     customers: "customers",
@@ -33,6 +33,49 @@ fn rows_are_found_by_where_they_lie() {
         "(c.tableoid = 17 AND c.ctid = ANY ('{\"(0,1)\",\"(3,20)\"}'::tid[]) OR \
          c.tableoid = 18 AND c.ctid = ANY ('{\"(5,6)\"}'::tid[]))"
     );
+}
+
+/// A database whose rows lie at odds with its keys, and a sample of it.
+#[test]
+fn rows_with_odd_references_are_sampled() {
+    let Some((_, directory)) = installed() else {
+        eprintln!("skipped: PostgreSQL is not installed");
+        return;
+    };
+    let (_home, source) = server(&directory, "none");
+    let mut all = source.connect(&[]).unwrap();
+    all.simple(include_str!("odd.sql")).unwrap();
+    let url = url(&source);
+    let original = Original::open(url.as_ref(), &programs(&directory)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let dump = Dump::in_directory(scratch.path()).unwrap();
+    let go = &mut |_| ControlFlow::Continue(());
+    super::dump(&original, &dump, &original.setup(), &own.copy, go).unwrap();
+    let (_home, target) = server(&directory, "none");
+    dump.restore(original.tools(), &target, &mut || false)
+        .unwrap();
+    let mut kept = target.connect(&[]).unwrap();
+    check_odd(&own, &mut |sql| number(&mut all, sql), &mut |sql| {
+        number(&mut kept, sql)
+    });
+    drop((all, kept));
+    target.stop().unwrap();
+    source.stop().unwrap();
+}
+
+fn url(server: &Started) -> String {
+    format!(
+        "postgres://{USER}@/{DATABASE}?host={}",
+        server.path().display()
+    )
+}
+
+fn programs(directory: &std::path::Path) -> Programs {
+    Programs {
+        given: vec![(PageSize::kib(8), directory.to_owned())],
+        source: None,
+    }
 }
 
 /// A server in a directory of its own.
@@ -77,16 +120,9 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     let log = home.path().join("server.log");
     let from = fs::read(&log).unwrap().len();
 
-    let url = format!(
-        "postgres://{USER}@/{DATABASE}?host={}",
-        source.path().display()
-    );
-    let programs = Programs {
-        given: vec![(PageSize::kib(8), directory.clone())],
-        source: None,
-    };
-    let original = Original::open(url.as_ref(), &programs).unwrap();
-    let own = super::examine(&original, url.as_ref(), &copying(1)).unwrap();
+    let url = url(&source);
+    let original = Original::open(url.as_ref(), &programs(&directory)).unwrap();
+    let own = super::examine(&original, url.as_ref(), &copying(1), &|| false).unwrap();
     let sample = own.copy.sample.unwrap();
     assert!(own.copy.size.get() * 4 < sample.of.get(), "{sample:?}");
 

@@ -1,6 +1,6 @@
 //! What a file's header says of another page size.
 
-use octavo_units::PageSize;
+use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Limit;
 
 use super::KIND;
@@ -63,6 +63,10 @@ pub(super) fn limits(facts: Facts, present: PageSize) -> Vec<Limit> {
             "https://www.sqlite.org/pragma.html#pragma_page_size",
         ));
     }
+    if facts.has_log {
+        let larger = others().filter(|size| *size > present);
+        limits.extend(larger.map(|size| log_memory(present, size)));
+    }
     if facts.is_auto_vacuumed {
         limits.push(Limit::new(
             others(),
@@ -71,6 +75,26 @@ pub(super) fn limits(facts: Facts, present: PageSize) -> Vec<Limit> {
         ));
     }
     limits
+}
+
+/// Pages in the log from which on a commit copies them to the database, unless a program says
+/// otherwise (<https://www.sqlite.org/pragma.html#pragma_wal_autocheckpoint>).
+const LOG_PAGES: u64 = 1000;
+
+/// What the log of larger pages needs. A measurement has that beside the cache. Where the OS has
+/// less for the file, checkpoints read the log from storage: docs/decisions/0001-direct-vfs.md.
+fn log_memory(present: PageSize, size: PageSize) -> Limit {
+    let pages = |count: u64, size: PageSize| ByteCount::new(count * u64::from(size.get()));
+    let as_now = pages(LOG_PAGES, present).get() / u64::from(size.get());
+    Limit::new(
+        [size],
+        format!(
+            "Its log takes {} of the OS's memory, not {} (PRAGMA wal_autocheckpoint={as_now} does)",
+            pages(LOG_PAGES, size),
+            pages(LOG_PAGES, present)
+        ),
+        "https://www.sqlite.org/pragma.html#pragma_wal_autocheckpoint",
+    )
 }
 
 #[cfg(test)]
@@ -92,9 +116,12 @@ mod tests {
                 !limit.forbids && !limit.is_of(PageSize::kib(8)),
                 "{limit:?}"
             );
-            assert!(limit.is_of(PageSize::kib(4)) && limit.is_of(PageSize::kib(64)));
         }
-        limits.into_iter().map(|limit| limit.what).collect()
+        let all = [4, 64].map(PageSize::kib);
+        let are_of_all = limits
+            .into_iter()
+            .filter(|limit| all.iter().all(|&size| limit.is_of(size)));
+        are_of_all.map(|limit| limit.what).collect()
     }
 
     #[test]
@@ -113,6 +140,16 @@ mod tests {
             assert!(line.contains(part), "{line}");
         }
         assert_eq!(found.len(), 3);
+        let limits = limits(geopackage, PageSize::kib(8));
+        let of_log = |size: PageSize| {
+            let mut of_log = limits.iter().filter(|limit| limit.is_of(size));
+            of_log.find(|limit| limit.what.starts_with("Its log"))
+        };
+        assert_eq!(
+            of_log(PageSize::kib(64)).unwrap().what,
+            "Its log takes 62.5 MiB of the OS's memory, not 7.8 MiB (PRAGMA wal_autocheckpoint=125 does)"
+        );
+        assert!(of_log(PageSize::kib(4)).is_none());
         let unknown = Facts {
             application_id: 0x1234,
             ..PLAIN

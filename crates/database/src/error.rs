@@ -47,12 +47,14 @@ pub enum DatabaseError {
         reason: String,
     },
     /// A database's file cannot be read as one.
-    #[error("{} is damaged ({said})", path.display())]
+    #[error("{} is damaged ({said}): {remedy}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What the database says.
         said: String,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// The user's own rows or schema cannot be as they are with this page size or version.
     #[error("{}{reason}", REFUSES_ROWS)]
@@ -121,11 +123,11 @@ pub(crate) fn unless_stopped(flow: ControlFlow<()>) -> Result<()> {
 }
 
 impl DatabaseError {
-    /// That the user's own file is damaged, whenever that was found.
-    pub fn damaged_source(path: &Path, said: &str) -> Self {
+    /// That the user's own file is damaged, whenever that was found, and what to do about it.
+    pub fn damaged_source(path: &Path, said: &str, remedy: &str) -> Self {
         Self::Source {
             name: path.display().to_string(),
-            reason: format!("is damaged ({said}): restore it, or try sqlite3's .recover"),
+            reason: format!("is damaged ({said}): {remedy}"),
         }
     }
 

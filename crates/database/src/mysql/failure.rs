@@ -17,6 +17,43 @@ pub(crate) struct ServerError {
     pub(crate) message: String,
 }
 
+/// Names of errors that a statement of the user's may meet: the server's words are not told, since
+/// they have values in them
+/// (<https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>, and for 4025
+/// <https://mariadb.com/kb/en/mariadb-error-code-reference/>).
+const NAMES: [(u16, &str); 22] = [
+    (1048, "ER_BAD_NULL_ERROR"),
+    (1054, "ER_BAD_FIELD_ERROR"),
+    (1062, "ER_DUP_ENTRY"),
+    (1064, "ER_PARSE_ERROR"),
+    (1093, "ER_UPDATE_TABLE_USED"),
+    (1136, "ER_WRONG_VALUE_COUNT_ON_ROW"),
+    (1142, "ER_TABLEACCESS_DENIED_ERROR"),
+    (1146, "ER_NO_SUCH_TABLE"),
+    (1205, "ER_LOCK_WAIT_TIMEOUT"),
+    (1213, "ER_LOCK_DEADLOCK"),
+    (1242, "ER_SUBQUERY_NO_1_ROW"),
+    (1264, "ER_WARN_DATA_OUT_OF_RANGE"),
+    (1292, "ER_TRUNCATED_WRONG_VALUE"),
+    (1305, "ER_SP_DOES_NOT_EXIST"),
+    (1364, "ER_NO_DEFAULT_FOR_FIELD"),
+    (1366, "ER_TRUNCATED_WRONG_VALUE_FOR_FIELD"),
+    (1406, "ER_DATA_TOO_LONG"),
+    (1451, "ER_ROW_IS_REFERENCED_2"),
+    (1452, "ER_NO_REFERENCED_ROW_2"),
+    (1644, "ER_SIGNAL_EXCEPTION"),
+    (3819, "ER_CHECK_CONSTRAINT_VIOLATED"),
+    (4025, "ER_CONSTRAINT_FAILED"),
+];
+
+/// An error by its number, and its name where that is among [`NAMES`].
+pub(super) fn numbered(code: u16) -> String {
+    match NAMES.iter().find(|(of, _)| *of == code) {
+        Some((_, name)) => format!("error {code} ({name})"),
+        None => format!("error {code}"),
+    }
+}
+
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -25,7 +62,7 @@ impl fmt::Display for ServerError {
             message,
         } = self;
         match message.as_str() {
-            "" => write!(f, "error {code}, SQLSTATE {state}"),
+            "" => write!(f, "{}, SQLSTATE {state}", numbered(*code)),
             _ => write!(f, "{message} (error {code}, SQLSTATE {state})"),
         }
     }
@@ -207,7 +244,10 @@ mod tests {
             message: "Duplicate entry 'x'".into(),
         };
         let told = Failure::Server(error).without_words();
-        assert_eq!(told.to_string(), "error 1062, SQLSTATE 23000");
+        assert_eq!(
+            told.to_string(),
+            "error 1062 (ER_DUP_ENTRY), SQLSTATE 23000"
+        );
     }
 
     #[test]

@@ -23,6 +23,37 @@ mod state {
     pub(super) const CONNECTION: &str = "08";
 }
 
+/// Names of conditions that a statement of the user's may meet, from the same appendix: its words
+/// are not told, since they have values in them.
+const NAMES: [(&str, &str); 26] = [
+    ("21000", "cardinality_violation"),
+    ("22001", "string_data_right_truncation"),
+    ("22003", "numeric_value_out_of_range"),
+    ("22007", "invalid_datetime_format"),
+    ("22008", "datetime_field_overflow"),
+    ("22012", "division_by_zero"),
+    ("22021", "character_not_in_repertoire"),
+    ("22023", "invalid_parameter_value"),
+    ("22P02", "invalid_text_representation"),
+    ("23502", "not_null_violation"),
+    ("23503", "foreign_key_violation"),
+    ("23505", "unique_violation"),
+    ("23514", "check_violation"),
+    ("23P01", "exclusion_violation"),
+    ("25006", "read_only_sql_transaction"),
+    ("25P02", "in_failed_sql_transaction"),
+    ("42501", "insufficient_privilege"),
+    ("42601", "syntax_error"),
+    ("42703", "undefined_column"),
+    ("42704", "undefined_object"),
+    ("42804", "datatype_mismatch"),
+    ("42883", "undefined_function"),
+    ("42P01", "undefined_table"),
+    ("42P02", "undefined_parameter"),
+    ("53200", "out_of_memory"),
+    ("P0001", "raise_exception"),
+];
+
 /// The system's words for a full device and a used-up quota. The server
 /// passes them on, in English where its messages are.
 const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
@@ -47,6 +78,10 @@ pub(crate) struct ServerError {
 impl std::fmt::Display for ServerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.severity, self.code)?;
+        let name = NAMES.iter().find(|(code, _)| *code == self.code);
+        if let Some((_, name)) = name.filter(|_| self.message.is_empty()) {
+            write!(f, " ({name})")?;
+        }
         let parts = [
             (": ", &self.message),
             ("; ", &self.detail),
@@ -242,7 +277,10 @@ mod tests {
         assert_eq!(parsed.position, Some(12));
         let told = Failure::Server(Box::new(parsed)).without_words();
         let told = told.into_error(|| "run a statement".into());
-        assert_eq!(told.source().unwrap().to_string(), "ERROR 23505");
+        assert_eq!(
+            told.source().unwrap().to_string(),
+            "ERROR 23505 (unique_violation)"
+        );
         let full = ServerError::parse(b"VERROR\0C53100\0Mno room\0\0");
         let told = Failure::Server(Box::new(full)).without_words();
         assert!(matches!(

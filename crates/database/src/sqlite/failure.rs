@@ -54,6 +54,9 @@ pub(crate) fn sort(failure: Error, context: impl FnOnce() -> String) -> Connecti
     }
 }
 
+/// What to do about a damaged file.
+pub(super) const REPAIR: &str = "restore it, or try sqlite3's .recover";
+
 /// As [`sort`], of a call that reads the database in a file.
 pub(crate) fn sort_in(
     file: &Path,
@@ -64,6 +67,7 @@ pub(crate) fn sort_in(
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DatabaseError::Damaged {
             path: file.to_owned(),
             said: failure.to_string(),
+            remedy: REPAIR,
         },
         _ => sort(failure, context).into(),
     }

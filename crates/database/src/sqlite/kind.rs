@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{JournalMode, Sqlite, running::MemoryShares};
+use super::{JournalMode, Sqlite, shares::MemoryShares};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
     Rebuild, SessionBuffer, ValueKind, description::buffer_is_all,

@@ -17,6 +17,7 @@ mod propose;
 mod record;
 mod running;
 mod session;
+mod shares;
 mod source;
 mod statement;
 mod statements;
@@ -45,7 +46,8 @@ use crate::{
     OwnError, Progress, RecordPages, RestoreMethod, Result, Running, Settings, Tried, estimate,
     files, own::Statements,
 };
-use running::{MemoryShares, RunningSqlite};
+use running::RunningSqlite;
+use shares::MemoryShares;
 
 pub use configured::{JournalMode, LoadThreads, Sqlite};
 pub use kind::KIND;

@@ -5,7 +5,6 @@ use std::{
     sync::Arc,
 };
 
-use octavo_units::ByteCount;
 use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
 
 use super::{
@@ -13,37 +12,11 @@ use super::{
     connection::{ClientConnection, Turns},
     failure::sort,
     session::Session,
+    shares::MemoryShares,
     tally::Tally,
     vfs::DirectVfs,
 };
 use crate::{Counters, Result, Running, Settings, StoragePath, files};
-
-/// How the memory is divided between connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MemoryShares {
-    pub(crate) writer: ByteCount,
-    /// Share of each client's reader; zero when all use the writer.
-    pub(crate) reader: ByteCount,
-}
-
-impl MemoryShares {
-    /// A single client reads and writes through one connection. With more, an
-    /// eighth is the readers': each commit empties their buffers, so more
-    /// would be lost on them.
-    pub(crate) fn divide(memory: ByteCount, clients: u32) -> Self {
-        if clients <= 1 {
-            return Self {
-                writer: memory,
-                reader: ByteCount::ZERO,
-            };
-        }
-        let readers = memory.get() / 8;
-        Self {
-            writer: ByteCount::new(memory.get() - readers),
-            reader: ByteCount::new(readers / u64::from(clients)),
-        }
-    }
-}
 
 pub(crate) struct RunningSqlite {
     database: PathBuf,

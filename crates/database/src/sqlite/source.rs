@@ -28,7 +28,7 @@ use rusqlite::{
 
 use super::{
     JournalMode,
-    failure::sort,
+    failure::{REPAIR, sort},
     inspect::{beside, uri},
     load::{BUFFER, count_rows, create, finish, note_rows},
     page_limits::{Facts, limits},
@@ -453,7 +453,7 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "is locked by another program: end what it is doing, and try again".into()
         }
-        Some(ErrorCode::DatabaseCorrupt) => return DatabaseError::damaged_source(path, &said),
+        Some(ErrorCode::DatabaseCorrupt) => return DatabaseError::damaged_source(path, &said, REPAIR),
         Some(ErrorCode::ReadOnly) => {
             "was not closed, and its last transaction has to be rolled back first: open it once with \
              the program that uses it, or with sqlite3"

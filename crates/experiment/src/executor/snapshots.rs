@@ -274,9 +274,9 @@ fn check(
 /// What is damaged in a copy of the user's file is damaged there: that is the one to mend.
 fn of_source(error: CampaignError, resolved: &ResolvedPlan<'_>) -> CampaignError {
     match (&resolved.plan().own, error) {
-        (Some(own), CampaignError::Database(DatabaseError::Damaged { said, .. })) => {
+        (Some(own), CampaignError::Database(DatabaseError::Damaged { said, remedy, .. })) => {
             let path = Path::new(&own.copy.source);
-            CampaignError::Database(DatabaseError::damaged_source(path, &said))
+            CampaignError::Database(DatabaseError::damaged_source(path, &said, remedy))
         }
         (_, error) => error,
     }

@@ -15,6 +15,7 @@ use super::{
     super::{
         Flavour,
         ddl::DATABASE,
+        failure::numbered,
         layout::{Layout, SOCKET},
         session::Session,
     },
@@ -240,7 +241,7 @@ fn refused(log: &Path, from: u64) -> Option<String> {
         "1005", "1031", "1049", "1054", "1071", "1118", "1146", "1478",
     ];
     if !OF_SCHEMA.contains(&code) {
-        return Some(format!("error {code}"));
+        return code.parse().ok().map(numbered);
     }
     Some(format!("{reason} (error {code})"))
 }
@@ -267,7 +268,7 @@ mod tests {
             assert_eq!(refused(&log, 7).unwrap(), wanted);
         }
         fs::write(&log, "ERROR 1062 (23000) at line 9: Duplicate entry 'x'\n").unwrap();
-        assert_eq!(refused(&log, 0).unwrap(), "error 1062");
+        assert_eq!(refused(&log, 0).unwrap(), "error 1062 (ER_DUP_ENTRY)");
         fs::write(&log, "mariadb: cannot open file\n").unwrap();
         assert_eq!(refused(&log, 0), None);
     }

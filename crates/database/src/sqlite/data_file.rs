@@ -116,11 +116,12 @@ impl DataFile {
     /// Flushes data, and the metadata needed to find it, to stable storage. After a failure
     /// this and every write fail.
     pub(crate) fn sync(&self) -> io::Result<()> {
+        // What another thread writes from here on may not be in the flush.
+        let cached = self.cached.as_ref();
+        let cached = cached.filter(|cached| cached.holds.swap(false, Ordering::Relaxed));
         // What is flushed is the file, whoever wrote it.
         self.direct.sync()?;
-        if let Some(cached) = &self.cached
-            && cached.holds.swap(false, Ordering::Relaxed)
-        {
+        if let Some(cached) = cached {
             files::forget(&cached.file);
         }
         Ok(())

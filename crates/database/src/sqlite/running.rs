@@ -154,7 +154,9 @@ impl Running for RunningSqlite {
         if self.vfs.is_direct() {
             conditions.push((
                 "page_writes",
-                "through the page cache, which forgets them when they are flushed".into(),
+                "through the page cache, which forgets them when they are flushed; those below the \
+                 file system's block directly"
+                    .into(),
             ));
         }
         if wal {

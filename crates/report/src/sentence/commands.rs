@@ -55,7 +55,7 @@ fn changes(
     };
     let page_size = wanted.map(|size| {
         let change = &kind.advice.page_size;
-        (change, size.bytes(), format!("{size} pages"))
+        (change, size.bytes(), format!("{size} pages"), &[][..])
     });
     let size = (kind.advice.buffer_size)(cell.memory, &options, facts);
     let aim = match size == cell.memory {
@@ -68,12 +68,11 @@ fn changes(
         0 | 1 => aim,
         _ => format!("{aim} in all"),
     };
-    let buffer = (&kind.advice.buffer, size, aim);
+    let buffer = (&kind.advice.buffer, size, aim, &shares[..]);
     let mut parts: Vec<ChangeGroup> = Vec::new();
-    for (change, size, aim) in page_size.into_iter().chain(has_buffer.then_some(buffer)) {
-        let is_buffer = std::ptr::eq(change, &raw const kind.advice.buffer);
-        let lines: Vec<String> = match shares.as_slice() {
-            [_, _, ..] if is_buffer => {
+    for (change, size, aim, shares) in page_size.into_iter().chain(has_buffer.then_some(buffer)) {
+        let lines: Vec<String> = match shares {
+            [_, _, ..] => {
                 let of_share = |share: &SessionBuffer| {
                     let lines = change.lines(share.size, &options);
                     let lines = std::iter::once(format!("-- {}:", share.whose)).chain(lines);

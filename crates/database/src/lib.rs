@@ -71,4 +71,4 @@ pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};
 pub use settings::{Isolation, Settings};
 pub use snapshot::{Derive, LoadReport, Progress, RestoreMethod};
-pub use sqlite::{JournalMode, KIND as SQLITE, LoadThreads, Sqlite};
+pub use sqlite::{JournalMode, KIND as SQLITE, LOG_PAGES as SQLITE_LOG_PAGES, LoadThreads, Sqlite};

@@ -147,7 +147,7 @@ pub struct Own {
     /// MEMORY are empty".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike: Vec<String>,
-    /// Tables of a sample of which far more or fewer rows are copied than were asked for.
+    /// Tables of a sample with far more or fewer rows than were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uneven: Vec<SampledTable>,
     /// The recording whose statements run instead of scripts'. [`Self::scripts`] are its kinds of

@@ -374,7 +374,7 @@ pub struct Own {
     pub limits: Vec<Limit>,
     /// The cache that connections to it have unless they say otherwise.
     pub cache: ByteCount,
-    /// Tables of a sample of which far more or fewer rows are copied than were asked for.
+    /// Tables of a sample with far more or fewer rows than were asked for.
     pub uneven: Vec<SampledTable>,
 }
 

@@ -129,7 +129,7 @@ struct Counts {
 pub(crate) struct Size {
     /// About how many bytes it has.
     pub(crate) bytes: ByteCount,
-    /// Tables of which far more or fewer rows are kept than were asked for.
+    /// Tables that keep far more or fewer rows than were asked for.
     pub(crate) uneven: Vec<SampledTable>,
 }
 

@@ -51,6 +51,7 @@ use shares::MemoryShares;
 
 pub use configured::{JournalMode, LoadThreads, Sqlite};
 pub use kind::KIND;
+pub use page_limits::LOG_PAGES;
 
 /// The file of a database in its directory.
 const FILE: &str = "database.sqlite";

@@ -79,7 +79,7 @@ pub(super) fn limits(facts: Facts, present: PageSize) -> Vec<Limit> {
 
 /// Pages in the log from which on a commit copies them to the database, unless a program says
 /// otherwise (<https://www.sqlite.org/pragma.html#pragma_wal_autocheckpoint>).
-const LOG_PAGES: u64 = 1000;
+pub const LOG_PAGES: u64 = 1000;
 
 /// What the log of larger pages needs. A measurement has that beside the cache. Where the OS has
 /// less for the file, checkpoints read the log from storage: docs/decisions/0001-direct-vfs.md.

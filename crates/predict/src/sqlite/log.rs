@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use octavo_buffer::Page;
+use octavo_database::SQLITE_LOG_PAGES;
 use octavo_device::Request;
 use octavo_units::PageSize;
 
@@ -17,8 +18,6 @@ const FRAME_HEADER: u64 = 24;
 const BLOCK: u64 = 4096;
 /// The longest write.
 const WRITE_MAX: u64 = 1 << 20;
-/// `wal_autocheckpoint`: frames from which on a commit is followed by a checkpoint.
-const CHECKPOINT_FRAMES: u64 = 1000;
 
 /// The log, and where it and the database are on the device: the log first, since the
 /// database grows.
@@ -43,7 +42,7 @@ impl Log {
     pub(super) fn new(page_size: PageSize) -> Self {
         let page = u64::from(page_size.get());
         // Room for a transaction that goes beyond.
-        let bytes = 2 * CHECKPOINT_FRAMES * (FRAME_HEADER + page);
+        let bytes = 2 * SQLITE_LOG_PAGES * (FRAME_HEADER + page);
         Self {
             page,
             data: bytes.next_multiple_of(1 << 20),
@@ -122,7 +121,7 @@ impl Log {
             start = stop;
         }
         io(Purpose::LogSync, Request::FLUSH);
-        if self.frames >= CHECKPOINT_FRAMES {
+        if self.frames >= SQLITE_LOG_PAGES {
             self.checkpoint(ios);
         }
     }

@@ -485,7 +485,7 @@ fn refuse_partly_seen(
         )?;
         if columns < lines {
             return Err(original.refuse(format!(
-                "has {lines} columns in {name}, of which your account may see {columns}: {REMEDY}"
+                "has {lines} columns in {name}, and your account may see {columns}: {REMEDY}"
             )));
         }
     }

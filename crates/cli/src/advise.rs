@@ -107,9 +107,9 @@ fn settings(
     {
         Some(own) => {
             let database = flags.own.database(flags.database.given.as_deref())?;
-            plan_of_own(database, &own, &flags.cells, storage, &|| {
-                watcher.is_interrupted()
-            })?
+            let stopped = || watcher.is_interrupted();
+            let os_memory = flags.device.name.is_none();
+            plan_of_own(database, &own, &flags.cells, storage, os_memory, &stopped)?
         }
         None => plan_of(flags.database.name(), &flags.cells, storage)?,
     };
@@ -146,25 +146,31 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
     Ok(plan)
 }
 
-/// The same of the user's own data and statements.
+/// The same of the user's own data and statements. With `os_memory` a file that fits is measured in
+/// the OS's memory too, where flags do not say how much memory there is.
 pub(crate) fn plan_of_own(
     database: &str,
     own: &OwnSettings,
     flags: &CellFlags,
     storage: Storage,
+    os_memory: bool,
     stopped: &dyn Fn() -> bool,
 ) -> anyhow::Result<Plan> {
     flags.workload.refuse_rows()?;
     let spec = flags.system.spec(database)?;
     let mut plan = own::plan(&spec, &flags.system.options(&[]), own, stopped)?;
     choose_cells(&mut plan, flags, storage)?;
+    let is_open = flags.memory.is_empty() && flags.cache.is_empty();
+    if os_memory && is_open {
+        own::measure_with_os_memory(&mut plan)?;
+    }
     sort_cells(&mut plan);
     if let (2.., Some(own)) = (plan.clients[0], &plan.own) {
         own::check_several_clients(own)?;
     }
     if flags.page_sizes.is_empty() {
         own::leave_out_large_pages(&mut plan)?;
-    } else if flags.memory.is_empty() && flags.cache.is_empty() {
+    } else if is_open {
         own::raise_memories(&mut plan)?;
     }
     Ok(plan)

@@ -88,7 +88,7 @@ fn watch_pages(flags: &PredictFlags) -> anyhow::Result<()> {
 fn own_plan(flags: &PredictFlags, own: &OwnSettings, storage: Storage) -> anyhow::Result<Plan> {
     let database = flags.own.database(flags.database.given.as_deref())?;
     // What is predicted is looked at without reading its rows.
-    let plan = plan_of_own(database, own, &flags.cells, storage, &|| false)?;
+    let plan = plan_of_own(database, own, &flags.cells, storage, false, &|| false)?;
     let prepared = plan.own.as_ref().and_then(|own| own.prepared.as_ref());
     if let Some(script) = prepared.and_then(Prepared::sleeps) {
         bail!(

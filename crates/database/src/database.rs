@@ -212,6 +212,15 @@ impl DatabaseKind {
         options::find(self.options, name)
     }
 
+    /// Whether options, as names and values, have the OS hold all files in memory.
+    pub fn is_held_by_os(&self, options: &[(String, String)]) -> bool {
+        let is_held = |(option, value): (&str, &str)| {
+            let mut given = options.iter();
+            given.any(|(name, of)| (name.as_str(), of.as_str()) == (option, value))
+        };
+        self.defaults.held_by_os.is_some_and(is_held)
+    }
+
     /// Reads options, as names and values.
     ///
     /// # Errors

@@ -60,6 +60,9 @@ pub struct Defaults {
     pub page_sizes: &'static [PageSize],
     /// Sessions at the same time.
     pub clients: u32,
+    /// An option and its value with which the OS holds all files in memory, whatever the
+    /// database's buffer; `None` if there is none. The option's default is that it holds nothing.
+    pub held_by_os: Option<(&'static str, &'static str)>,
 }
 
 impl Defaults {
@@ -73,6 +76,7 @@ impl Defaults {
             memories: &MEMORIES,
             page_sizes,
             clients: 8,
+            held_by_os: None,
         }
     }
 }

@@ -59,6 +59,14 @@ pub(crate) fn write_back(file: &File) -> io::Result<()> {
     }
 }
 
+/// Reads a file through the page cache, which holds it then, as far as there is memory.
+pub(crate) fn read_whole(path: &Path) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    while file.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
 /// Drops a clean file's pages from the page cache, as far as the kernel does.
 pub(crate) fn forget(file: &File) {
     // Advice: a file system without it keeps the pages, which costs memory

@@ -28,8 +28,6 @@ mod own;
 mod postgres;
 mod record;
 mod registry;
-#[cfg(test)]
-#[path = "../tests/resident/mod.rs"]
 mod resident;
 mod running;
 #[cfg(test)]
@@ -63,7 +61,7 @@ pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, hide_passwor
 pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
-pub use options::{OptionKind, Options, ValueKind};
+pub use options::{OptionKind, Options, ValueKind, phrase};
 pub use own::{CopyOwn, Own, OwnError, Statements, Tried, guess::Guess};
 pub use postgres::KIND as POSTGRES;
 pub use record::{PagesWanted, RecordPages, RecordedPages};
@@ -71,4 +69,6 @@ pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};
 pub use settings::{Isolation, Settings};
 pub use snapshot::{Derive, LoadReport, Progress, RestoreMethod};
-pub use sqlite::{JournalMode, KIND as SQLITE, LOG_PAGES as SQLITE_LOG_PAGES, LoadThreads, Sqlite};
+pub use sqlite::{
+    JournalMode, KIND as SQLITE, LOG_PAGES as SQLITE_LOG_PAGES, LoadThreads, OsCache, Sqlite,
+};

@@ -37,6 +37,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
         memories: &[],
         page_sizes: &[],
         clients: 2,
+        held_by_os: None,
     },
     advice: Advice {
         page_size: NO_CHANGE,

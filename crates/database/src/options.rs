@@ -24,6 +24,9 @@ pub struct OptionKind {
     pub is_condition: bool,
     /// An option that cannot be given beside it.
     pub excludes: Option<&'static str>,
+    /// Values and what they are called where they tell groups of figures apart, as after "with".
+    /// Of others the option's name and the value tell.
+    pub phrases: &'static [(&'static str, &'static str)],
 }
 
 impl OptionKind {
@@ -43,8 +46,25 @@ impl OptionKind {
             help,
             is_condition: false,
             excludes: None,
+            phrases: &[],
         }
     }
+}
+
+impl OptionKind {
+    /// What a value is called, as after "with": see [`Self::phrases`].
+    pub fn phrase(&self, value: &str) -> String {
+        let mut phrases = self.phrases.iter();
+        match phrases.find(|(of, _)| *of == value) {
+            Some((_, phrase)) => (*phrase).to_owned(),
+            None => phrase(self.name, value),
+        }
+    }
+}
+
+/// What a value is called by its option's name: `journal mode wal`.
+pub fn phrase(option: &str, value: &str) -> String {
+    format!("{} {value}", option.replace('-', " "))
 }
 
 /// Options are the same when their names are: a database has each name once.

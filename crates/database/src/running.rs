@@ -80,6 +80,9 @@ pub enum StoragePath {
     /// Through the page cache, which shares one memory limit with the
     /// database's buffer.
     Limited,
+    /// From the page cache, which holds all of the data: no read is a request to the device, as
+    /// where there is more memory than data.
+    Resident,
     /// Through the page cache, without a limit or beyond it by a tenth of the
     /// memory on average: figures may show RAM.
     PageCache,

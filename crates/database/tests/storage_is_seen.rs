@@ -1,10 +1,12 @@
 //! What the buffer misses reaches the storage, and nothing of it stays in the
 //! page cache.
 
+#[allow(dead_code, reason = "the program asks for shares")]
+#[path = "../src/resident.rs"]
 mod resident;
 mod support;
 
-use octavo_database::{Sqlite, StoragePath};
+use octavo_database::{OsCache, Sqlite, StoragePath};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::connection::{Access, Row, Value};
 use rand::RngExt;
@@ -63,6 +65,57 @@ fn misses_are_reads_and_leave_nothing_behind() {
         running.stop().unwrap();
         assert_eq!(resident_pages(&file), 0, "pages of data at {page_bytes}");
     }
+}
+
+#[test]
+fn the_os_holds_the_whole_file_if_it_is_told_to() {
+    let bank = Bank { accounts: 40_000 };
+    let sqlite = Sqlite {
+        os_cache: OsCache::Whole,
+        ..Sqlite::default()
+    };
+    let directory = directory();
+    prepare(sqlite, directory.path(), 4096, &bank);
+    let file = database_file(directory.path(), "run");
+    let length = file.metadata().unwrap().len();
+    let settings = settings(4096, ByteCount::new(length / 8), 1);
+    let running = start(sqlite, directory.path(), &settings, &bank);
+    assert_eq!(running.storage_path(), StoragePath::Resident);
+    let pages = resident_pages(&file);
+    assert_eq!(pages as u64, length.div_ceil(4096));
+    let mut connection = running.connect(0).unwrap();
+    let before = running.counters();
+    let mut generator = Seed::new(9).generator();
+    for number in 0..2000 {
+        let is_change = number % 40 == 0;
+        let access = if is_change {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        connection.begin(access).unwrap();
+        let account = Value::Integer(generator.random_range(1..=40_000));
+        let one = std::slice::from_ref(&account);
+        assert_eq!(connection.query(BALANCE, one, &mut |_| {}).unwrap(), 1);
+        if is_change {
+            connection.execute(ADD, &[money(1), account]).unwrap();
+        }
+        connection.commit().unwrap();
+    }
+    let counted = running.counters() - before;
+    assert!(counted.buffer_misses > 500, "{counted:?}");
+    // Each commit, and the header of the log.
+    assert_eq!(counted.syncs, 51, "{counted:?}");
+    let log = file.with_extension("sqlite-wal");
+    assert!(resident_pages(&log) > 0);
+    running.flush().unwrap();
+    assert_eq!(running.storage_path(), StoragePath::Resident);
+    // Pages that the kernel no longer has are reads of the disk.
+    let half = std::fs::File::open(&file).unwrap();
+    rustix::fs::fadvise(&half, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    assert_eq!(running.storage_path(), StoragePath::PageCache);
+    drop(connection);
+    running.stop().unwrap();
 }
 
 /// SQLite reads overflow pages past its cache, each time, from a VFS that says parts of

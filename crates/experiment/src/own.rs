@@ -16,6 +16,7 @@ use octavo_workload::{
 use crate::{
     advise::DATA_OVER_MEMORY,
     causes::with_causes,
+    machine,
     plan::{Design, Factor, Level, OwnSettings, Plan, Storage, TestedDatabase},
 };
 
@@ -468,7 +469,7 @@ fn clients(
     }
 }
 
-/// The cache that there is, and what holds a ninth of the data, unless one tells nothing that the
+/// The cache that there is, then what holds a ninth of the data, unless one tells nothing that the
 /// other does not; neither below what the present page size needs.
 fn memories(
     database: &dyn Database,
@@ -507,8 +508,39 @@ fn memories(
     if share > memories[0].saturating_mul(2) || memories[0] > share.saturating_mul(2) {
         memories.push(share);
     }
-    memories.sort_unstable();
     memories
+}
+
+/// Measures a file that this machine's memory holds with the cache that there is alone, with and
+/// without the OS holding the file: which of both is nearer depends on what else wants memory
+/// where the database is used. Of a plan whose options say which, or whose file does not fit, and of
+/// databases without such an option, memories stay.
+///
+/// # Errors
+/// When the database cannot be made.
+pub fn measure_with_os_memory(plan: &mut Plan) -> Result<(), DatabaseError> {
+    let database = &plan.databases[0];
+    let kind = database.kind()?;
+    let (Some((option, value)), Some(own)) = (kind.defaults.held_by_os, &plan.own) else {
+        return Ok(());
+    };
+    let files = own.copy.size.saturating_mul(plan.page_sizes.len() as u64);
+    let is_enough = machine::free_memory().is_some_and(|free| files.saturating_mul(2) <= free);
+    if database.option(option).is_some() || !is_enough {
+        return Ok(());
+    }
+    let Some(without) = kind.option(option).and_then(|option| option.default) else {
+        return Ok(());
+    };
+    let with = |value: &str| {
+        let mut other = TestedDatabase::clone(database);
+        other.options.push((option.to_owned(), value.to_owned()));
+        Arc::new(other)
+    };
+    plan.databases = vec![with(value), with(without)];
+    // The first is the cache that there is.
+    plan.memories.truncate(1);
+    Ok(())
 }
 
 /// Raises memories that are too small for a page size of the plan, for who asked for the page sizes

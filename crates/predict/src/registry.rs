@@ -146,6 +146,7 @@ mod tests {
     fn options_that_are_not_modeled_are_refused_with_what_measures_them() {
         for (database, option, value, known) in [
             ("sqlite", "journal-mode", "delete", "wal"),
+            ("sqlite", "os-cache", "whole", "none"),
             ("postgres", "checkpoint-timeout", "5m", "24h"),
             ("mariadb", "redo", "64MiB", "512 MiB"),
             ("mariadb", "doublewrite", "off", "on"),

@@ -42,10 +42,37 @@ impl JournalMode {
     }
 }
 
+/// What the page cache of the kernel holds of the files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OsCache {
+    /// Nothing: each miss of SQLite's cache is a request to the device.
+    #[default]
+    None,
+    /// All of the database file and its log, as where there is more memory than data. A miss of
+    /// SQLite's cache is copied from memory.
+    Whole,
+}
+
+impl OsCache {
+    /// All of them.
+    pub(super) const ALL: [Self; 2] = [Self::None, Self::Whole];
+
+    pub(super) const NAMES: [&str; 2] = [Self::None.name(), Self::Whole.name()];
+
+    /// The word in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Whole => "whole",
+        }
+    }
+}
+
 /// SQLite as a database under test.
 ///
 /// Its files are reached by direct I/O, so that [`crate::Settings::memory`], which
-/// becomes its `cache_size`, is all memory that holds data. It always runs
+/// becomes its `cache_size`, is all memory that holds data. With [`OsCache::Whole`] the
+/// kernel holds all of the files besides. It always runs
 /// with `synchronous=FULL`: a commit is flushed before it returns.
 ///
 /// That goes for the write-ahead log too, except that checkpoints read it back
@@ -65,6 +92,8 @@ impl JournalMode {
 pub struct Sqlite {
     /// How commits are kept atomic; the write-ahead log by default.
     pub journal_mode: JournalMode,
+    /// What the kernel holds of the files; nothing by default.
+    pub os_cache: OsCache,
     /// How rows are generated while loading; by all processors by default.
     pub load_threads: LoadThreads,
 }

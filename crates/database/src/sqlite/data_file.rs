@@ -27,6 +27,7 @@ use std::{
 use rustix::fs::fstatvfs;
 
 use super::{
+    OsCache,
     direct_file::DirectFile,
     tally::{FileKind, Tally},
 };
@@ -35,7 +36,7 @@ use crate::files;
 /// See the module.
 pub(crate) struct DataFile {
     direct: DirectFile,
-    /// None where there is no direct I/O: then all goes through the page cache.
+    /// None without direct I/O: then all goes through the page cache.
     cached: Option<Cached>,
     tally: Arc<Tally>,
 }
@@ -51,8 +52,8 @@ struct Cached {
 
 impl DataFile {
     /// Opens an existing file for reading and writing.
-    pub(crate) fn open(path: &Path, tally: Arc<Tally>) -> io::Result<Self> {
-        let direct = DirectFile::open(path, FileKind::Data, Arc::clone(&tally))?;
+    pub(crate) fn open(path: &Path, os_cache: OsCache, tally: Arc<Tally>) -> io::Result<Self> {
+        let direct = DirectFile::open(path, os_cache, FileKind::Data, Arc::clone(&tally))?;
         let cached = if direct.is_direct() {
             let file = OpenOptions::new().read(true).write(true).open(path)?;
             let block = fstatvfs(&file)?.f_bsize.max(1);
@@ -130,8 +131,9 @@ impl DataFile {
     /// Waits until the kernel has written what it still has of this file, without a flush.
     pub(crate) fn write_back(&self) -> io::Result<()> {
         match &self.cached {
+            None => self.direct.write_back(),
             Some(cached) if cached.holds.load(Ordering::Relaxed) => files::write_back(&cached.file),
-            _ => Ok(()),
+            Some(_) => Ok(()),
         }
     }
 }
@@ -145,7 +147,7 @@ mod tests {
 
     /// Of a file on a storage that can have direct I/O; `None` elsewhere.
     fn open(path: &Path, tally: &Arc<Tally>) -> Option<DataFile> {
-        let file = DataFile::open(path, Arc::clone(tally)).unwrap();
+        let file = DataFile::open(path, OsCache::None, Arc::clone(tally)).unwrap();
         file.is_direct().then_some(file)
     }
 

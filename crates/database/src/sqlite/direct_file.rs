@@ -5,8 +5,9 @@
 //! anything else goes through an aligned bounce buffer, and a write of part of
 //! a block reads the block first.
 //!
-//! Where the file system has no direct I/O the same calls go through the page
-//! cache with an alignment of one byte, and [`DirectFile::is_direct`] says so.
+//! Where the file system has no direct I/O, or the page cache is to hold the file, the
+//! same calls go through the page cache with an alignment of one byte, and
+//! [`DirectFile::is_direct`] says so.
 
 use std::{
     cell::RefCell,
@@ -22,8 +23,11 @@ use std::{
 
 use octavo_storage::{aligned::AlignedBuffer, direct::DirectIo};
 
-use super::tally::{FileKind, FileTally, Tally};
-use crate::files::refuses_direct;
+use super::{
+    OsCache,
+    tally::{FileKind, FileTally, Tally},
+};
+use crate::files::{self, refuses_direct};
 
 /// Offsets are rounded to this when the kernel does not tell (statx
 /// `STATX_DIOALIGN` came with Linux 6.1): the largest logical block that disks
@@ -49,35 +53,53 @@ pub(crate) struct DirectFile {
 
 impl DirectFile {
     /// Opens an existing file for reading and writing.
-    pub(crate) fn open(path: &Path, kind: FileKind, tally: Arc<Tally>) -> io::Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        os_cache: OsCache,
+        kind: FileKind,
+        tally: Arc<Tally>,
+    ) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
-        let attempt = options.clone().custom_flags(libc::O_DIRECT).open(path);
-        let (how, file) = match attempt {
+        let through_cache = || Ok(Self::cached(options.open(path)?, kind, Arc::clone(&tally)));
+        if os_cache == OsCache::Whole {
+            return through_cache();
+        }
+        let (how, file) = match options.clone().custom_flags(libc::O_DIRECT).open(path) {
             Ok(file) => (DirectIo::of_file(&file), file),
-            Err(error) if refuses_direct(&error) => (DirectIo::Cached, options.open(path)?),
+            Err(error) if refuses_direct(&error) => return through_cache(),
             Err(error) => return Err(error),
         };
         let (offset_align, memory_align) = match how {
             DirectIo::Aligned { offset, memory } => (u64::from(offset), memory as usize),
             DirectIo::Untold => (OFFSET_ALIGN_UNKNOWN, AlignedBuffer::ALIGNMENT),
-            DirectIo::Cached | DirectIo::Memory => (1, 1),
-        };
-        let direct = how.is_possible();
-        let file = match direct {
-            true => file,
-            false => options.open(path)?,
+            DirectIo::Cached | DirectIo::Memory => return through_cache(),
         };
         Ok(Self {
-            file,
             offset_align,
             memory_align,
-            direct,
+            direct: true,
+            ..Self::cached(file, kind, tally)
+        })
+    }
+
+    /// Through the page cache, at any offset.
+    fn cached(file: File, kind: FileKind, tally: Arc<Tally>) -> Self {
+        Self {
+            file,
+            offset_align: 1,
+            memory_align: 1,
+            direct: false,
             poisoned: AtomicBool::new(false),
             patching: Mutex::new(()),
             kind,
             tally,
-        })
+        }
+    }
+
+    /// Waits until the kernel has written what it still has of this file, without a flush.
+    pub(crate) fn write_back(&self) -> io::Result<()> {
+        files::write_back(&self.file)
     }
 
     /// Asks for coarser offsets than the file needs, to test what a device
@@ -288,7 +310,7 @@ mod tests {
             let path = directory.path().join("data");
             fs::write(&path, b"").unwrap();
             let tally = Arc::<Tally>::default();
-            let file = DirectFile::open(&path, FileKind::Data, Arc::clone(&tally)).unwrap();
+            let file = DirectFile::open(&path, OsCache::None, FileKind::Data, Arc::clone(&tally)).unwrap();
             let align = align.max(file.offset_align());
             let file = file.with_offset_align(align);
             let mut model: Vec<u8> = Vec::new();
@@ -324,7 +346,7 @@ mod tests {
         let directory = crate::scratch::directory();
         let path = directory.path().join("data");
         fs::write(&path, [7; 4096]).unwrap();
-        let file = DirectFile::open(&path, FileKind::Data, Arc::default()).unwrap();
+        let file = DirectFile::open(&path, OsCache::None, FileKind::Data, Arc::default()).unwrap();
         file.poison();
         assert!(file.write(&[8; 4096], 0).is_err());
         assert!(file.sync().is_err());

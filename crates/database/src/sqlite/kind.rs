@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::{JournalMode, Sqlite, shares::MemoryShares};
+use super::{JournalMode, OsCache, Sqlite, shares::MemoryShares};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
     Rebuild, SessionBuffer, ValueKind, description::buffer_is_all,
 };
+
+/// The option of [`OsCache`].
+const OS_CACHE: &str = "os-cache";
 
 /// Sources: <https://www.sqlite.org/pragma.html#pragma_page_size> (the page
 /// size of a database that exists changes with the next `VACUUM`, and not in
@@ -20,16 +23,33 @@ pub static KIND: DatabaseKind = DatabaseKind {
     aliases: &["sqlite3"],
     title: "SQLite",
     is_server: false,
-    options: &[OptionKind {
-        value_name: "MODE",
-        is_condition: true,
-        ..OptionKind::new(
-            "journal-mode",
-            ValueKind::Word(&JournalMode::NAMES),
-            Some("wal"),
-            "wal, delete, truncate or persist",
-        )
-    }],
+    options: &[
+        OptionKind {
+            value_name: "MODE",
+            is_condition: true,
+            ..OptionKind::new(
+                "journal-mode",
+                ValueKind::Word(&JournalMode::NAMES),
+                Some("wal"),
+                "wal, delete, truncate or persist",
+            )
+        },
+        OptionKind {
+            phrases: &[
+                (
+                    OsCache::None.name(),
+                    "nothing of the file in the OS's memory",
+                ),
+                (OsCache::Whole.name(), "the whole file in the OS's memory"),
+            ],
+            ..OptionKind::new(
+                OS_CACHE,
+                ValueKind::Word(&OsCache::NAMES),
+                Some(OsCache::None.name()),
+                "what the OS holds of the file besides SQLite's cache: none or whole",
+            )
+        },
+    ],
     page_sizes: PageSizes {
         smallest: PageSize::MIN,
         largest: PageSize::MAX,
@@ -46,6 +66,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             PageSize::kib(64),
         ],
         clients: 1,
+        held_by_os: Some((OS_CACHE, OsCache::Whole.name())),
     },
     advice: Advice {
         page_size: Change {
@@ -78,11 +99,13 @@ pub static KIND: DatabaseKind = DatabaseKind {
     },
     make: |options| {
         let word: &str = options.get("journal-mode");
-        let journal_mode = JournalMode::ALL
-            .into_iter()
-            .find(|mode| mode.name() == word);
+        let mut journal_modes = JournalMode::ALL.into_iter();
+        let journal_mode = journal_modes.find(|mode| mode.name() == word);
+        let word: &str = options.get(OS_CACHE);
+        let os_cache = OsCache::ALL.into_iter().find(|held| held.name() == word);
         Ok(Box::new(Sqlite {
             journal_mode: journal_mode.unwrap_or_default(),
+            os_cache: os_cache.unwrap_or_default(),
             ..Sqlite::default()
         }))
     },

@@ -341,7 +341,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sqlite::tally::{FileKind, Tally};
+    use crate::sqlite::{
+        OsCache,
+        tally::{FileKind, Tally},
+    };
 
     /// What the log is to do, on a vector.
     #[derive(Default)]
@@ -391,7 +394,7 @@ mod tests {
     }
 
     fn open(path: &Path) -> LogFile {
-        let file = DirectFile::open(path, FileKind::Log, Arc::default()).unwrap();
+        let file = DirectFile::open(path, OsCache::None, FileKind::Log, Arc::default()).unwrap();
         LogFile::new(file, path).unwrap()
     }
 
@@ -489,7 +492,8 @@ mod tests {
         let path = directory.path().join("log");
         fs::write(&path, b"").unwrap();
         let tally: Arc<Tally> = Arc::default();
-        let file = DirectFile::open(&path, FileKind::Log, Arc::clone(&tally)).unwrap();
+        let file =
+            DirectFile::open(&path, OsCache::None, FileKind::Log, Arc::clone(&tally)).unwrap();
         let log = LogFile::new(file, &path).unwrap();
         let frames = vec![7; 3 << 20];
         log.write(&frames, 0).unwrap();

@@ -49,7 +49,7 @@ use crate::{
 use running::RunningSqlite;
 use shares::MemoryShares;
 
-pub use configured::{JournalMode, LoadThreads, Sqlite};
+pub use configured::{JournalMode, LoadThreads, OsCache, Sqlite};
 pub use kind::KIND;
 pub use page_limits::LOG_PAGES;
 

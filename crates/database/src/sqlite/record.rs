@@ -20,7 +20,7 @@ use octavo_workload::{
 };
 
 use super::{
-    FILE, KIND, Sqlite, page_watch, page_watch::PageWatch, session::Session, storage_cpu,
+    FILE, KIND, OsCache, Sqlite, page_watch, page_watch::PageWatch, session::Session, storage_cpu,
     tally::Tally, vfs::DirectVfs,
 };
 use crate::{
@@ -51,7 +51,7 @@ impl RecordPages for Sqlite {
     ) -> Result<RecordedPages> {
         self.watch()?;
         let database = run.join(FILE);
-        let vfs = DirectVfs::register(&database, Arc::<Tally>::default())
+        let vfs = DirectVfs::register(&database, OsCache::None, Arc::<Tally>::default())
             .map_err(files::named("open", &database))?;
         let watch = PageWatch::begin();
         let session = Session::recorded(&database, &vfs, BUFFER, wanted.workload.statements())?;

@@ -8,7 +8,7 @@ use std::{
 use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
 
 use super::{
-    Sqlite,
+    OsCache, Sqlite,
     connection::{ClientConnection, Turns},
     failure::sort,
     session::Session,
@@ -16,7 +16,13 @@ use super::{
     tally::Tally,
     vfs::DirectVfs,
 };
-use crate::{Counters, Result, Running, Settings, StoragePath, files};
+use crate::{Counters, Result, Running, Settings, StoragePath, files, resident};
+
+/// What is said of memory with [`OsCache::Whole`]: reports look for it.
+const WHOLE_BESIDES: &str = "; the OS holds all of the file besides";
+
+/// The kernel holds a file as a whole if it has this share of its bytes.
+const WHOLE: f64 = 0.995;
 
 pub(crate) struct RunningSqlite {
     database: PathBuf,
@@ -40,7 +46,10 @@ impl RunningSqlite {
         workload: &dyn Workload,
     ) -> Result<Self> {
         let tally = Arc::<Tally>::default();
-        let vfs = DirectVfs::register(database, Arc::clone(&tally))
+        if sqlite.os_cache == OsCache::Whole {
+            files::read_whole(database).map_err(files::named("read", database))?;
+        }
+        let vfs = DirectVfs::register(database, sqlite.os_cache, Arc::clone(&tally))
             .map_err(files::named("open", database))?;
         let shares = MemoryShares::divide(settings.memory, settings.clients);
         let statements = workload.statements();
@@ -120,12 +129,17 @@ impl Running for RunningSqlite {
             ("version", rusqlite::version().to_owned()),
             (
                 "memory",
-                if self.settings.clients > 1 {
-                    "7/8 in the buffer of the writer, 1/8 in those of the readers"
-                } else {
-                    "all in one buffer (cache_size)"
-                }
-                .to_owned(),
+                format!(
+                    "{}{}",
+                    match self.settings.clients {
+                        0 | 1 => "all in one buffer (cache_size)",
+                        _ => "7/8 in the buffer of the writer, 1/8 in those of the readers",
+                    },
+                    match self.sqlite.os_cache {
+                        OsCache::None => "",
+                        OsCache::Whole => WHOLE_BESIDES,
+                    }
+                ),
             ),
             ("journal_mode", self.sqlite.journal_mode.name().to_owned()),
             ("synchronous", "full".to_owned()),
@@ -166,7 +180,13 @@ impl Running for RunningSqlite {
             ));
             conditions.push((
                 "log_reads",
-                "checkpoints from memory, as from the page cache; sessions from the device".into(),
+                match self.vfs.is_direct() {
+                    true => {
+                        "checkpoints from memory, as from the page cache; sessions from the device"
+                    }
+                    false => "from the page cache",
+                }
+                .into(),
             ));
         } else {
             conditions.push((
@@ -179,9 +199,13 @@ impl Running for RunningSqlite {
 
     fn storage_path(&self) -> StoragePath {
         if self.vfs.is_direct() {
-            StoragePath::Direct
-        } else {
-            StoragePath::PageCache
+            return StoragePath::Direct;
+        }
+        let is_whole = self.sqlite.os_cache == OsCache::Whole
+            && resident::share(&self.database).is_ok_and(|share| share >= WHOLE);
+        match is_whole {
+            true => StoragePath::Resident,
+            false => StoragePath::PageCache,
         }
     }
 

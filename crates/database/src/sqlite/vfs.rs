@@ -40,6 +40,7 @@ use std::{
 use rusqlite::ffi;
 
 use super::{
+    OsCache,
     data_file::DataFile,
     direct_file::DirectFile,
     log_file::LogFile,
@@ -74,6 +75,7 @@ struct Registration {
 /// The files of one database, shared by its connections.
 struct Storage {
     database: PathBuf,
+    os_cache: OsCache,
     tally: Arc<Tally>,
     data: DataFile,
     /// The bytes of the first page in [`CHANGE_BYTES`], as last read or
@@ -89,9 +91,9 @@ struct Storage {
 /// costs nothing, and no request of the device is to be blamed for it.
 const CHANGE_BYTES: Range<u64> = 24..40;
 
-/// What SQLite may rely on, where "unix" says that it can. All else stays off, above all
-/// `SQLITE_IOCAP_SUBPAGE_READ`: it has SQLite read overflow pages past its cache, each
-/// time, which only the kernel's page cache makes cheap.
+/// What SQLite may rely on past the page cache, where "unix" says that it can. All else stays
+/// off, above all `SQLITE_IOCAP_SUBPAGE_READ`: it has SQLite read overflow pages past its
+/// cache, each time, which only the kernel's page cache makes cheap.
 const CHARACTERISTICS: c_int = ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 
 type Change = [u8; (CHANGE_BYTES.end - CHANGE_BYTES.start) as usize];
@@ -108,15 +110,20 @@ pub(super) fn unix_vfs() -> Option<*mut ffi::sqlite3_vfs> {
 impl DirectVfs {
     /// Opens the existing file `database` and registers a VFS for it under a
     /// fresh name.
-    pub(crate) fn register(database: &Path, tally: Arc<Tally>) -> io::Result<Arc<Self>> {
+    pub(crate) fn register(
+        database: &Path,
+        os_cache: OsCache,
+        tally: Arc<Tally>,
+    ) -> io::Result<Arc<Self>> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("octavo-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let c_name = CString::new(name.as_str()).expect("the name has no NUL");
         // SQLite hands its VFS full paths without symbolic links.
         let database = database.canonicalize()?;
         let storage = Arc::new(Storage {
-            data: DataFile::open(&database, Arc::clone(&tally))?,
+            data: DataFile::open(&database, os_cache, Arc::clone(&tally))?,
             database,
+            os_cache,
             tally,
             change: Mutex::new(None),
             log: Mutex::new(Weak::new()),
@@ -237,7 +244,7 @@ impl Storage {
         if let Some(log) = shared.upgrade() {
             return Ok(log);
         }
-        let file = DirectFile::open(path, FileKind::Log, Arc::clone(&self.tally))?;
+        let file = DirectFile::open(path, self.os_cache, FileKind::Log, Arc::clone(&self.tally))?;
         let log = Arc::new(LogFile::new(file, path)?);
         *shared = Arc::downgrade(&log);
         Ok(log)
@@ -546,7 +553,13 @@ unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
 
 unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
     // SAFETY: SQLite gives an open file.
-    unsafe { unix_file!(file, xDeviceCharacteristics) & CHARACTERISTICS }
+    unsafe {
+        let told = unix_file!(file, xDeviceCharacteristics);
+        match ours(file).storage.os_cache {
+            OsCache::None => told & CHARACTERISTICS,
+            OsCache::Whole => told,
+        }
+    }
 }
 
 /// Methods that only pass on what they get.

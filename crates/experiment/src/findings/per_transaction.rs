@@ -115,13 +115,24 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         .iter()
         .map(|run| run.load.counts.changed_bytes as f64)
         .sum();
+    // With all data in memory nothing is to reach the device: its counters tell of others alone.
+    let is_in_memory = runs
+        .iter()
+        .all(|run| run.storage_path == Some(StoragePath::Resident));
     let device = |of: fn(&DeviceUse) -> u64| -> Option<f64> {
         let each = runs.iter().map(|run| run.device.as_ref().map(of));
         each.map(|value| value.map(|value| value as f64)).sum()
     };
     let read = sum(&|c| c.read_bytes.get());
     let over = |device: Option<f64>, own: f64| device.filter(|_| own > 0.0).map(|all| all / own);
-    let through_cache = [StoragePath::Limited, StoragePath::PageCache].map(Some);
+    let read_over = |device, own| over(device, own).filter(|_| !is_in_memory);
+
+    let through_cache = [
+        StoragePath::Limited,
+        StoragePath::Resident,
+        StoragePath::PageCache,
+    ]
+    .map(Some);
     let are_reads_known = runs
         .iter()
         .all(|run| !through_cache.contains(&run.storage_path));
@@ -139,8 +150,8 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
             false => f64::NAN,
         },
         misses_read: (misses > 0.0 && are_reads_known).then(|| (reads / misses).min(1.0)),
-        device_reads_ratio: over(device(|of| of.reads), reads),
-        device_read_ratio: over(device(|of| of.read_bytes.get()), read),
+        device_reads_ratio: read_over(device(|of| of.reads), reads),
+        device_read_ratio: read_over(device(|of| of.read_bytes.get()), read),
         device_written_ratio: over(device(|of| of.written_bytes.get()), written),
         read_us_mean: mean_time(sum(&|c| micros(c.read_time)), reads),
         sync_us_mean: mean_time(sum(&|c| micros(c.sync_time)), sum(&|c| c.syncs)),

@@ -67,14 +67,16 @@ pub fn describe() -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Memory that programs could have without others being swapped out; `None`
-/// where the system does not tell (proc_meminfo(5), MemAvailable).
+/// Memory that programs could have without others being swapped out, and no more than the limit
+/// of this program's group; `None` where the system does not tell (proc_meminfo(5), MemAvailable).
 pub(crate) fn free_memory() -> Option<ByteCount> {
+    let limit = cgroup::Limits::read(Path::new("/")).memory;
     let info = text(Path::new("/"), "proc/meminfo")?;
     let line = info
         .lines()
         .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok().map(kib)
+    let free = line.trim().strip_suffix("kB")?.trim().parse().ok().map(kib)?;
+    Some(limit.map_or(free, |limit| limit.min(free)))
 }
 
 /// The facts from the `proc` and `sys` of a directory.

@@ -1,5 +1,7 @@
 //! What cells, groups and databases of a plan are called.
 
+use octavo_database::phrase;
+
 use super::{Cell, Factor, Level, Plan, TestedDatabase};
 
 impl Plan {
@@ -51,7 +53,10 @@ impl Plan {
                     .iter()
                     .any(|other| other.option(name) != Some(value))
             })
-            .map(|(name, value)| format!("{} {value}", name.replace('-', " ")))
+            .map(|(name, value)| {
+                let option = database.kind().ok().and_then(|kind| kind.option(name));
+                option.map_or_else(|| phrase(name, value), |option| option.phrase(value))
+            })
             .collect();
         match (alone, options.is_empty()) {
             (true, false) => options.join(", "),

@@ -45,9 +45,13 @@ const COSTS: &[KindCost] = &[
 /// SQLite with a write-ahead log, its several clients as Octavo measures them.
 pub(crate) static KIND: ModeledKind = ModeledKind {
     database: &SQLITE,
-    model: |options, _| match options.get::<&'static str>("journal-mode") {
-        "wal" => Ok(Arc::new(WalMode)),
-        mode => Err(not_modeled(&SQLITE, "journal-mode", mode, "wal")),
+    model: |options, _| {
+        let of = |name| options.get::<&'static str>(name);
+        match (of("journal-mode"), of("os-cache")) {
+            ("wal", "none") => Ok(Arc::new(WalMode)),
+            ("wal", held) => Err(not_modeled(&SQLITE, "os-cache", held, "none")),
+            (mode, _) => Err(not_modeled(&SQLITE, "journal-mode", mode, "wal")),
+        }
     },
     processor: ProcessorCosts::Measured(COSTS),
     timing: Timing::Everything,

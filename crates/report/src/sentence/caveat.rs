@@ -413,6 +413,9 @@ fn runs_lost(runs: usize, unchecked: usize, of: usize, reason: &str) -> String {
     )
 }
 
+/// What SQLite says of its memory with `--os-cache whole`.
+const HOLDS_ALL: &str = "the OS holds all";
+
 /// Whether a database says this of its memory: docs/servers.md.
 fn is_said_of_memory(findings: &Findings, text: &str) -> bool {
     let mut said = findings.database.iter();
@@ -421,10 +424,9 @@ fn is_said_of_memory(findings: &Findings, text: &str) -> bool {
 
 /// What the OS cache did in so many runs of all: `went beyond its limit in 4 of 12 runs`.
 pub(crate) fn page_cache_did(findings: &Findings, runs: usize, of: usize) -> String {
-    let what = match (
-        is_said_of_memory(findings, "held to that"),
-        is_said_of_memory(findings, "has no limit"),
-    ) {
+    let is_said = |text| is_said_of_memory(findings, text);
+    let what = match (is_said("held to that"), is_said("has no limit")) {
+        _ if is_said(HOLDS_ALL) => "did not hold the whole file",
         (true, true) => "had no limit or went beyond it",
         (true, false) => "went beyond its limit",
         (false, _) => "had no limit",
@@ -441,6 +443,7 @@ fn page_cache(findings: &Findings, runs: usize, of: usize) -> String {
     let remedy = match is_without && !is_said("no direct I/O") {
         true => "Run as root, or with direct I/O.",
         false if is_limited => "Use a version with direct I/O.",
+        false if is_said(HOLDS_ALL) => "Measure fewer page sizes at once, or leave out --os-cache.",
         false => "Use a file system with direct I/O.",
     };
     format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")
@@ -785,6 +788,12 @@ mod tests {
         };
         let without = said("shared_buffers, seven eighths of it; the page cache has no limit: no");
         assert!(without.contains("had no limit") && without.contains("Run as root"));
+        let mixed = said("all in one buffer (cache_size); the OS holds all of the file besides");
+        assert!(
+            mixed.contains("did not hold the whole file in 4 of 12 runs")
+                && mixed.contains("--os-cache"),
+            "{mixed}"
+        );
         let beyond = said("shared_buffers, and an eighth of page cache, held to that together");
         assert!(
             beyond.contains("went beyond its limit in 4 of 12 runs,") && !beyond.contains("root")

@@ -335,6 +335,7 @@ pub(crate) fn storage_path(path: StoragePath) -> &'static str {
     match path {
         StoragePath::Direct => "direct I/O",
         StoragePath::Limited => "buffered, page cache and buffer under one memory limit",
+        StoragePath::Resident => "buffered, all of the file in the page cache",
         StoragePath::PageCache => "buffered, page cache without a limit or beyond it",
         StoragePath::None => "none, nothing is stored",
     }

@@ -159,9 +159,15 @@ pub(crate) fn decision(decision: Decision, ratio: Interval) -> Cell {
     standing(Some(decision), Some(ratio), None, None)
 }
 
-/// `11% of the data`, of a group's memory; `None` where its data is not known.
+/// `11% of the data`, of a group's memory; `None` where its data is not known, and where the OS
+/// holds all of it.
 pub(crate) fn share_of_data(findings: &Findings, group: &GroupFindings) -> Option<String> {
-    let memory = naming::reference_cell(group)?.cell.memory;
+    let cell = &naming::reference_cell(group)?.cell;
+    let kind = cell.database.kind().ok()?;
+    if kind.is_held_by_os(&cell.database.options) {
+        return None;
+    }
+    let memory = cell.memory;
     let share = memory.get() as f64 / size_of_data(findings, group)?.get() as f64;
     (share > 0.0 && share < 1.0).then(|| format!("{} of the data", percent(share)))
 }

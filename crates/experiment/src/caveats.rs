@@ -229,6 +229,24 @@ pub enum Caveat {
         /// Whether those of others it is compared with fell less.
         apart: bool,
     },
+    /// Misses became more while cells were measured: their data grew, or more of it was used.
+    MissesRose {
+        /// These cells, the one where they rose most first.
+        cells: Vec<Cell>,
+        /// So many times as many there in the second half of its sittings; `None` if there were
+        /// none in the first.
+        factor: Option<f64>,
+        /// Whether those of others it is compared with rose less.
+        apart: bool,
+    },
+    /// Over all its time a cell's ratio to the reference is not what it is in the mean of its
+    /// batches: work is uneven, and what is rare weighs more.
+    Uneven {
+        /// The cell.
+        cell: Cell,
+        /// All its counted commits over all its time, over the same of the reference.
+        ratio: f64,
+    },
     /// The reference of a group was much faster in one part of the experiment than in another.
     PaceChanged {
         /// The reference.
@@ -349,6 +367,8 @@ impl Caveat {
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
+            | Self::Uneven { .. }
+            | Self::MissesRose { apart: true, .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,
             Self::Disturbed(Disturbance {
                 cause,
@@ -375,6 +395,7 @@ impl Caveat {
             Self::MachineChanged { .. }
             | Self::BufferNotFilled { .. }
             | Self::StillWarming { .. }
+            | Self::MissesRose { .. }
             | Self::PaceChanged { .. }
             | Self::ReplacedPolicy { .. }
             | Self::SharedBlocks

@@ -27,7 +27,7 @@ use crate::{
     verdict::{BufferFinding, Interaction},
 };
 
-pub use age::Age;
+pub use age::{Age, MissChange};
 pub use cell::{CellFindings, FailedRun, GroupFindings};
 pub use found_caveats::{
     MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED, WARM,

@@ -213,10 +213,9 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     if let Some(group) = change {
         section.spare(spare::LIMITS, sentence::before_change(findings, group));
     }
-    if let Some((first, others)) = groups.split_first() {
+    if let Some(first) = sentence::to_follow(findings, groups) {
         section.extend(sentence::commands(findings, first));
         // Where the first keeps what it has, another may have to change.
-        let change = others.iter().find(|group| is_change(group));
         if let Some(group) = change.filter(|_| !is_change(first)) {
             section.spare(spare::CHANGE, sentence::commands(findings, group));
         }

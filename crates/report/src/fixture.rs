@@ -32,8 +32,8 @@ use octavo_experiment::{
 use octavo_experiment::{
     caveats::Caveat,
     findings::{
-        Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, PerTransaction,
-        ScreenedPasses, Tail, TransactionTime,
+        Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, MissChange,
+        PerTransaction, ScreenedPasses, Tail, TransactionTime,
     },
     inputs::{Input, InputName, Uncertainty},
     lockstep::{Batch, Departure, DepartureReason, Group, Horizon},
@@ -664,6 +664,7 @@ fn cell(
         age: is_measured.then_some(Age {
             transactions: 4400,
             miss_trend: Some(1.04),
+            misses_changed: MissChange::None,
             pace_change: Some(1.1),
         }),
         stability: is_measured.then_some(CellStability {

@@ -27,7 +27,7 @@ use octavo_experiment::{
 };
 use octavo_units::{ByteCount, PageSize};
 
-pub(crate) use answer::{Answer, answers, confidence, memory, to_settle};
+pub(crate) use answer::{Answer, answers, confidence, memory, to_follow, to_settle};
 pub(crate) use caveat::{caveats, deviation, disturbed, of_own, part_of_recording};
 pub(crate) use commands::commands;
 pub(crate) use conditions::{conditions, of_own_workload, storage_path};

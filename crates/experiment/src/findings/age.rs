@@ -15,9 +15,49 @@ pub struct Age {
     /// Misses a transaction in the second half of the sittings over those in
     /// the first half; `None` without misses.
     pub miss_trend: Option<f64>,
+    /// Whether misses a transaction fell or rose from the first half to the second by more than
+    /// how they differ from slice to slice explains.
+    pub misses_changed: MissChange,
     /// Throughput in the fastest quarter of its batches over that in the slowest, geometric
     /// means as all throughputs are; `None` with fewer than 8 batches.
     pub pace_change: Option<f64>,
+}
+
+/// How misses a transaction changed from the first half of the sittings to the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissChange {
+    /// No more than by chance.
+    #[default]
+    None,
+    /// They fell.
+    Fell,
+    /// They rose.
+    Rose,
+}
+
+/// Standard errors of a difference beyond which it is no chance. Rare transactions that miss
+/// thousands of pages fall into one half or the other. Chosen.
+const ERRORS: f64 = 3.0;
+
+/// Of misses a transaction in the slices of each half.
+fn miss_change(halves: &[Vec<f64>; 2]) -> MissChange {
+    let of_half = |values: &Vec<f64>| {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares = values.iter().map(|value| (value - mean).powi(2));
+        (values.len() > 1).then(|| (mean, squares.sum::<f64>() / (count - 1.0) / count))
+    };
+    let [Some((first, of_first)), Some((second, of_second))] = halves.each_ref().map(of_half)
+    else {
+        return MissChange::None;
+    };
+    let (change, error) = (second - first, (of_first + of_second).sqrt());
+    match change.abs() > ERRORS * error {
+        false => MissChange::None,
+        true if change > 0.0 => MissChange::Rose,
+        true => MissChange::Fell,
+    }
 }
 
 /// From all slices of a cell, and its batches; `None` without any.
@@ -29,10 +69,15 @@ pub(super) fn age(slices: &[&Slice], batches: &[Batch]) -> Option<Age> {
     }
     let transactions = executed.values().copied().max()?;
     let mut halves = [(0_u64, 0_u64); 2];
+    let mut by_slice: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let mut seen: HashMap<u32, u64> = HashMap::new();
     for slice in slices {
         let seen = seen.entry(slice.key.sitting).or_default();
-        let half = &mut halves[usize::from(*seen >= executed[&slice.key.sitting].div_ceil(2))];
+        let place = usize::from(*seen >= executed[&slice.key.sitting].div_ceil(2));
+        if slice.transactions > 0 {
+            by_slice[place].push(slice.misses as f64 / slice.transactions as f64);
+        }
+        let half = &mut halves[place];
         half.0 = half.0.saturating_add(slice.misses);
         half.1 = half.1.saturating_add(slice.transactions);
         *seen = seen.saturating_add(slice.transactions);
@@ -42,6 +87,7 @@ pub(super) fn age(slices: &[&Slice], batches: &[Batch]) -> Option<Age> {
     Some(Age {
         transactions,
         miss_trend: (first > 0.0 && second > 0.0).then(|| second / first),
+        misses_changed: miss_change(&by_slice),
         pace_change: pace_change(batches),
     })
 }

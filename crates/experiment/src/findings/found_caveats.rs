@@ -8,11 +8,14 @@ use octavo_workload::Audit;
 
 use super::{
     Findings,
+    age::MissChange,
     cell::{ByCell, CellFindings, GroupFindings},
     own_rows::{found_other, of_own},
+    per_transaction::PerTransaction,
 };
 use crate::{
     caveats::Caveat,
+    lockstep::Batch,
     machine,
     plan::{Cell, Plan},
     record::{Figures, Source},
@@ -134,6 +137,8 @@ pub(super) fn found_caveats(
         });
     }
     caveats.extend(still_warming(&findings.groups));
+    caveats.extend(misses_rose(&findings.groups));
+    caveats.extend(uneven(&findings.groups));
     caveats.extend(changed_pace(&findings.groups));
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
@@ -141,7 +146,7 @@ pub(super) fn found_caveats(
     let is_level = |cell: &Cell| {
         let mut all = findings.groups.iter().flat_map(|group| &group.cells);
         let found = all.find(|found| found.cell == *cell);
-        found.and_then(trend).is_some_and(|trend| trend >= LEVEL)
+        found.is_some_and(|found| is_in_cache(found) || trend(found).is_some_and(|of| of >= LEVEL))
     };
     let mut cells = by_cell.unfilled();
     // A model's misses are level long before its buffer is full.
@@ -212,6 +217,16 @@ const LEVEL: f64 = 0.95;
 /// Misses from which on such a fall is no chance: counts of a thousand are within 3%.
 const MISSES_MIN: f64 = 1000.0;
 
+/// Misses a transaction below which all that is used is in the cache, however full that is.
+/// Chosen.
+const MISSES_OF_CACHED: f64 = 0.005;
+
+/// Whether a cell found what it used in its cache.
+fn is_in_cache(cell: &CellFindings) -> bool {
+    let few = |per: PerTransaction| per.buffer_misses < MISSES_OF_CACHED;
+    cell.batches.len() >= BATCHES_MIN && cell.per_transaction.is_some_and(few)
+}
+
 /// Batches from which on kinds of transactions are mixed well enough to compare halves. Chosen.
 const BATCHES_MIN: usize = 8;
 
@@ -229,6 +244,7 @@ fn trend(cell: &CellFindings) -> Option<f64> {
 /// The cells whose misses fell while they were measured, the one where they fell most first.
 fn still_warming(groups: &[GroupFindings]) -> Option<Caveat> {
     let cells = groups.iter().flat_map(|group| &group.cells);
+    let cells = cells.filter(|cell| misses_changed(cell) == MissChange::Fell);
     let falling = cells.filter_map(|cell| Some((trend(cell)?, cell.cell.clone())));
     let mut falling: Vec<_> = falling.filter(|(trend, _)| *trend < WARM).collect();
     falling.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -241,6 +257,60 @@ fn still_warming(groups: &[GroupFindings]) -> Option<Caveat> {
         fall: 1.0 - falling.first()?.0,
         cells: falling.into_iter().map(|(_, cell)| cell).collect(),
         apart: groups.iter().any(is_apart),
+    })
+}
+
+fn misses_changed(cell: &CellFindings) -> MissChange {
+    cell.age.map(|age| age.misses_changed).unwrap_or_default()
+}
+
+/// The cells whose misses rose while they were measured, the one where they rose most first.
+fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
+    let rise = |cell: &CellFindings| {
+        let per = cell.per_transaction?;
+        let is_enough = per.buffer_misses * per.transactions as f64 >= MISSES_MIN;
+        let is_known = is_enough && cell.batches.len() >= BATCHES_MIN && cell.passes_missed == 0;
+        let has_risen = is_known && misses_changed(cell) == MissChange::Rose;
+        // Misses that there were none of before.
+        has_risen.then(|| {
+            cell.age
+                .and_then(|age| age.miss_trend)
+                .unwrap_or(f64::INFINITY)
+        })
+    };
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let rising = cells.filter_map(|cell| Some((rise(cell)?, cell.cell.clone())));
+    let mut rising: Vec<_> = rising.filter(|(rise, _)| *rise > 1.0 / WARM).collect();
+    rising.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let is_apart = |group: &GroupFindings| {
+        let rises = || group.cells.iter().map(|cell| rise(cell).unwrap_or(1.0));
+        let most = rises().fold(1.0, f64::max);
+        most > 1.0 / WARM && most > rises().fold(f64::INFINITY, f64::min) / WARM
+    };
+    Some(Caveat::MissesRose {
+        factor: Some(rising.first()?.0).filter(|factor| factor.is_finite()),
+        cells: rising.into_iter().map(|(_, cell)| cell).collect(),
+        apart: groups.iter().any(is_apart),
+    })
+}
+
+/// The cell whose ratio over all its time is farthest outside of the interval of its ratio in
+/// the mean of batches, if one is.
+fn uneven(groups: &[GroupFindings]) -> Option<Caveat> {
+    // Batches have the same transactions in both.
+    let time = |batches: &[Batch]| batches.iter().map(|of| 1.0 / of.throughput).sum::<f64>();
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let outside = cells.filter_map(|cell| {
+        let ratio = cell.ratio.filter(|_| cell.batches.len() >= BATCHES_MIN)?;
+        let of_all = time(&cell.reference_batches) / time(&cell.batches);
+        let beyond = (of_all / ratio.high).max(ratio.low / of_all);
+        let is_known = cell.reference_batches.len() == cell.batches.len();
+        (is_known && beyond > 1.0).then_some((beyond, of_all, cell))
+    });
+    let (_, ratio, cell) = outside.max_by(|(one, ..), (other, ..)| one.total_cmp(other))?;
+    Some(Caveat::Uneven {
+        cell: cell.cell.clone(),
+        ratio,
     })
 }
 

@@ -127,6 +127,48 @@ fn checkpoints_and_missing_cells_make_no_pass_slow() {
 }
 
 #[test]
+fn a_pass_that_did_more_is_not_slow() {
+    let slow = |is_timed: bool, extra: fn(&mut Slice)| {
+        let slices = slices(&[24], 2, |slice| {
+            let read = Some(slice.elapsed * 2 / 5);
+            slice.spent = is_timed.then(|| SessionTime {
+                read,
+                ..SessionTime::default()
+            });
+            // A statement that reads a table is in every eighth pass. Cell 1 needs half as long.
+            if slice.key.pass % 8 == 5 {
+                slice.elapsed *= if slice.key.cell == 1 { 5 } else { 10 };
+                extra(slice);
+            }
+        });
+        let screened = screened(&judge(&rules(100), &group(2), 2, &slices));
+        let slow = screened.iter().filter(|(.., why)| *why == Screened::Slow);
+        slow.count()
+    };
+    assert_eq!(
+        slow(true, |_| ()),
+        3,
+        "with the same work it is the machine"
+    );
+    let reads_pages = |slice: &mut Slice| {
+        slice.misses *= 20;
+        if let Some(spent) = &mut slice.spent {
+            spent.read = Some(slice.elapsed * 4 / 5);
+        }
+    };
+    assert_eq!(slow(true, reads_pages), 0);
+    assert_eq!(slow(false, reads_pages), 0);
+    let computes = |slice: &mut Slice| {
+        if let Some(spent) = &mut slice.spent {
+            spent.cpu += slice.elapsed * 4 / 5;
+        }
+    };
+    assert_eq!(slow(true, computes), 0);
+    // A miss by chance explains no storm.
+    assert_eq!(slow(true, |slice| slice.misses += 1), 3);
+}
+
+#[test]
 fn foreign_traffic_beyond_the_usual_is_left_out() {
     let slices = slices(&[9, 9], 2, |slice| {
         let kib = match (slice.key.sitting, slice.key.pass) {

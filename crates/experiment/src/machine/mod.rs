@@ -75,7 +75,13 @@ pub(crate) fn free_memory() -> Option<ByteCount> {
     let line = info
         .lines()
         .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let free = line.trim().strip_suffix("kB")?.trim().parse().ok().map(kib)?;
+    let free = line
+        .trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse()
+        .ok()
+        .map(kib)?;
     Some(limit.map_or(free, |limit| limit.min(free)))
 }
 

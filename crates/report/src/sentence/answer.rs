@@ -421,13 +421,7 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
 /// What more cache is worth, with the page size that is to be used with the
 /// largest memory.
 pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
-    let largest = *naming::groups(findings).first()?;
-    let page_size = match &largest.verdict {
-        Verdict::Use { level, .. } => level.clone(),
-        _ => naming::reference(findings, largest)?,
-    };
-    let is_meant = |of: &&BufferFinding| Level::PageSize(of.page_size) == page_size;
-    let buffer = findings.buffers.iter().find(is_meant)?;
+    let (buffer, page_size) = compared_memories(findings)?;
     let small = buffer.small_over_large.filter(is_bounded)?;
     let (low, high) = (1.0 / small.high, 1.0 / small.low);
     let (small_size, large_size) = (buffer.small, buffer.large);
@@ -454,7 +448,7 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     let margin = 1.0 + findings.plan.margin;
     Some(if low > 1.0 && high > margin {
         Answer::new("give it cache", runs)
-    } else if high <= margin && low >= 1.0 / margin {
+    } else if is_enough(findings, small) {
         let margin = percent(findings.plan.margin);
         Answer::new(
             &format!("{small_size} of cache is enough"),
@@ -465,6 +459,41 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
     } else {
         Answer::new("not decided whether more cache helps", runs)
     })
+}
+
+/// Two memories with the page size that the largest is advised, and that one.
+fn compared_memories(findings: &Findings) -> Option<(&BufferFinding, Level)> {
+    let largest = *naming::groups(findings).first()?;
+    let page_size = match &largest.verdict {
+        Verdict::Use { level, .. } => level.clone(),
+        _ => naming::reference(findings, largest)?,
+    };
+    let is_meant = |of: &&BufferFinding| Level::PageSize(of.page_size) == page_size;
+    let buffer = findings.buffers.iter().find(is_meant)?;
+    Some((buffer, page_size))
+}
+
+/// Whether throughput with less memory over that with more is none of a difference.
+fn is_enough(findings: &Findings, small_over_large: Interval) -> bool {
+    let margin = 1.0 + findings.plan.margin;
+    1.0 / small_over_large.low <= margin && 1.0 / small_over_large.high >= 1.0 / margin
+}
+
+/// The group to follow: the first, or the one with less memory that is said to be enough.
+pub(crate) fn to_follow<'a>(
+    findings: &Findings,
+    groups: &[&'a GroupFindings],
+) -> Option<&'a GroupFindings> {
+    let enough = compared_memories(findings).and_then(|(buffer, _)| {
+        let small = buffer.small_over_large.filter(is_bounded)?;
+        is_enough(findings, small).then_some(buffer.small)
+    });
+    let is_meant = |group: &&&GroupFindings| {
+        let memory = group.cells.first().map(|cell| cell.cell.memory);
+        memory.is_some() && memory == enough
+    };
+    let meant = groups.iter().find(is_meant);
+    meant.or(groups.first()).copied()
 }
 
 /// What would settle what is open, and measure what there was no time for: its names with the

@@ -197,6 +197,14 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         } => screened(findings, *slow, *foreign_traffic, *of, caveat.severity()),
         Caveat::SittingsApart { cell, factor } => sittings_apart(findings, cell, *factor),
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
+        Caveat::MissesRose { cells, factor, .. } => misses_rose(findings, cells, *factor, another),
+        Caveat::Uneven { cell, ratio } => format!(
+            "Over all its time, {} has a ratio of {} to what it is compared with, outside of the \
+             interval above, which is of the mean of its batches: rare heavy work falls into few of \
+             them. So another choice may be the best. Use more --transactions.",
+            name(cell),
+            number(*ratio)
+        ),
         Caveat::PaceChanged { cell, factor } => format!(
             "{} ran {} as fast in one quarter of its batches as in another, so throughputs are means \
              of unlike minutes. Ratios compare the same minutes.",
@@ -344,8 +352,8 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
             count(*of)
         ),
         Caveat::RecordedAgain { rounds } => format!(
-            "The recording was sent up to {} times in a row. From the second time on, its reads find \
-             their rows in the cache, and its changes change nothing or fail. Give a longer \
+            "The recording was sent up to {} times in a row. From the second time on, its reads may \
+             find their rows in the cache, and its changes may change nothing or fail. Give a longer \
              recording.",
             number(*rounds)
         ),
@@ -490,6 +498,27 @@ fn still_warming(findings: &Findings, cells: &[Cell], fall: f64, another: &str) 
     )
 }
 
+/// That cells missed less than they will, by how their misses rose.
+fn misses_rose(findings: &Findings, cells: &[Cell], factor: Option<f64>, another: &str) -> String {
+    let others = match cells.len() {
+        0 | 1 => String::new(),
+        all => format!(" (and of {} too)", counted(all - 1, "other cell")),
+    };
+    let rose = match factor {
+        Some(factor) => format!("rose to {} times as many", number(factor)),
+        None => "began".into(),
+    };
+    format!(
+        "Cache misses of {} {rose} while {}{others}: its data grows, or more of it is used. Later \
+         there are other figures{another}. Use {}.",
+        cells
+            .first()
+            .map_or_else(String::new, |cell| findings.plan.cell_name(cell)),
+        findings.source.name(),
+        longer(findings)
+    )
+}
+
 /// What makes data larger than memory: less of it too where a memory of the plan, which the
 /// database takes, is an eighth of the data.
 fn more_data(findings: &Findings, data: ByteCount) -> String {
@@ -507,6 +536,11 @@ fn more_data(findings: &Findings, data: ByteCount) -> String {
 /// What gives caches time to become warm. Predictions have no budget, and passes that are
 /// counted heed none.
 fn longer(findings: &Findings) -> &'static str {
+    let own = findings.plan.own.as_ref();
+    // A longer warm-up would only send it once more.
+    if own.is_some_and(|own| own.recording.is_some()) {
+        return "a longer recording";
+    }
     match (findings.source, findings.horizon) {
         (Source::Predicted, _) | (_, Some(Horizon::Passes { .. })) => "a longer --warm-up",
         _ => "a longer --warm-up and a larger --budget for it",

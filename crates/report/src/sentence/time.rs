@@ -1,5 +1,6 @@
 //! Where a transaction's time goes, and what other page sizes change about it.
 
+use octavo_driver::KindCounts;
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings, TransactionTime},
     plan::Level,
@@ -13,6 +14,9 @@ use crate::{
     naming,
     number::{is_bounded, join, list, percent, time, whole_percents},
 };
+
+/// Share of transactions that commit above which the others are not worth a word.
+const ALL_COMMITTED: f64 = 0.99;
 
 /// Differences below this share of the reference's time explain nothing.
 const MATTERS: f64 = 0.03;
@@ -122,10 +126,18 @@ pub(crate) fn why(findings: &Findings) -> Option<String> {
     let shares = shares.filter(|(_, percent)| *percent > 0);
     let shares = shares.map(|((name, _), percent)| format!("{percent}% {name}"));
     let with = naming::with(&group.name, "");
-    let begin = if group.name.is_empty() {
-        "A transaction".into()
-    } else {
-        format!("{}a transaction", with.replace(": ", ", "))
+    // Throughput counts those alone that committed.
+    let sum = |of: fn(&KindCounts) -> u64| reference.kinds.iter().map(of).sum::<u64>();
+    let committed = sum(KindCounts::committed);
+    let executed = committed + sum(KindCounts::rolled_back) + sum(KindCounts::failed);
+    let is_own = findings.plan.own.is_some();
+    let transaction = match is_own && (committed as f64) < ALL_COMMITTED * executed as f64 {
+        true => "a transaction, committed or not,",
+        false => "a transaction",
+    };
+    let begin = match group.name.is_empty() {
+        true => naming::capital(transaction),
+        false => format!("{}{transaction}", with.replace(": ", ", ")),
     };
     let name = naming::reference_in_full(findings, group);
     let mut said = format!(

@@ -155,6 +155,8 @@ fn workload(prepared: Prepared) -> Box<dyn Workload> {
         unlike: Vec::new(),
         uneven: Vec::new(),
         recording: None,
+        digests: None,
+        without_digests: None,
         limits: Vec::new(),
         is_guess: false,
         guess_without: Vec::new(),

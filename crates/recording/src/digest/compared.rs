@@ -137,6 +137,15 @@ impl Named<'_> {
                     || item
                         .is_one_of(&["LIKE", "BETWEEN", "AND", "LIMIT", "OFFSET", "THEN", "ELSE"])
             });
+            let has_type = self.style == Style::Numbered
+                && begin
+                    .checked_sub(1)
+                    .and_then(|before| self.item(before))
+                    .is_some_and(is_type);
+            if has_type {
+                begin -= 1;
+                continue;
+            }
             let as_type =
                 self.is_sign(begin.checked_sub(1), b'(') && self.is(Some(end), "AS") && is_of_cast;
             if as_type {
@@ -171,6 +180,7 @@ impl Named<'_> {
         let before = begin.checked_sub(1)?;
         match &self.items[before] {
             Item::Operator(operator) => self.by_operator(operator, before),
+            Item::Sign(b',') if self.is(before.checked_sub(2), "LIMIT") => Some(Role::Limit),
             Item::Sign(b'(' | b',' | b'[') => self.in_list(begin, end),
             item if item.is_one_of(&["LIKE", "ILIKE", "REGEXP", "RLIKE"]) => {
                 self.compared(self.column_before_not(before)?, By::Other)
@@ -283,7 +293,10 @@ impl Named<'_> {
                 }
                 // `SET a = b = $1` compares.
                 item if depth == 0 && item.is_sign(b',') => return self.is_within_set(position),
-                item if depth == 0 && item.is_one_of(&CLAUSES) => return item.is("SET"),
+                // `VALUES(a)` is of a row that is there already.
+                item if depth == 0 && item.is_one_of(&CLAUSES) && !item.is("VALUES") => {
+                    return item.is("SET");
+                }
                 Item::Operator(operator) if depth == 0 && operator == "=" => return false,
                 _ => {}
             }
@@ -301,7 +314,10 @@ impl Named<'_> {
                 item if depth == 0 && item.is("UPDATE") => {
                     return self.is(position.checked_sub(1), "KEY");
                 }
-                item if depth == 0 && item.is_one_of(&CLAUSES) && !item.is("WHEN") => {
+                item if depth == 0
+                    && item.is_one_of(&CLAUSES)
+                    && !item.is_one_of(&["WHEN", "VALUES"]) =>
+                {
                     return item.is("SET");
                 }
                 _ => {}
@@ -367,6 +383,12 @@ impl Named<'_> {
         }
         if is_function(&["DATE_TRUNC", "DATE_PART"]) && place == 0 {
             return Some(Role::Word("day"));
+        }
+        if is_function(&["TO_CHAR"]) && place == 1 {
+            return Some(Role::Word("YYYY-MM-DD"));
+        }
+        if is_function(&["DATE_FORMAT"]) && place == 1 {
+            return Some(Role::Word("%Y-%m-%d"));
         }
         let decides_nothing = [
             "COUNT",
@@ -550,6 +572,29 @@ impl Named<'_> {
             end: self.behind_cast(end),
         })
     }
+}
+
+/// Types that stand before a literal, where no parameter may stand.
+pub(crate) fn is_type(item: &Item) -> bool {
+    item.is_one_of(&[
+        "BIT",
+        "BOOL",
+        "BOOLEAN",
+        "BYTEA",
+        "CIDR",
+        "DATE",
+        "INET",
+        "INTERVAL",
+        "JSON",
+        "JSONB",
+        "MONEY",
+        "NUMERIC",
+        "POINT",
+        "TIME",
+        "TIMESTAMP",
+        "TIMESTAMPTZ",
+        "UUID",
+    ])
 }
 
 fn is_comparison(operator: &str) -> bool {

@@ -69,6 +69,8 @@ pub(crate) fn insert(items: &[Item], catalog: &Catalog, style: Style) -> Option<
         }
         _ => return None,
     };
+    // It was cut.
+    items.get(values)?;
     let takes_conflicts = items[first].is("REPLACE")
         || items[first..values].iter().any(|item| item.is("IGNORE"))
         || items[values..]
@@ -161,9 +163,7 @@ pub(crate) fn lengthen(items: &mut Vec<Item>, catalog: &Catalog) -> Result<usize
             && before.is_some_and(|item| item.is_sign(b'(') || matches!(item, Item::Operator(_)))
         {
             tuple_before(&out, open)
-        } else if limit_before(&out) {
-            Some(1)
-        } else if before.is_some_and(|item| item.is_one_of(&ARGUMENTS)) {
+        } else if limit_before(&out) || before.is_some_and(|item| item.is_one_of(&ARGUMENTS)) {
             Some(1)
         } else {
             None

@@ -35,14 +35,6 @@ pub(crate) enum Item {
     Parameter(usize),
 }
 
-/// A digest in items.
-#[derive(Debug)]
-pub(crate) struct Lexed {
-    pub(crate) items: Vec<Item>,
-    /// How many parameters it has.
-    pub(crate) parameters: usize,
-}
-
 /// Values of a list whose length a server does not keep. Chosen.
 pub(crate) const LIST: usize = 4;
 
@@ -75,9 +67,11 @@ impl Item {
     }
 }
 
-/// Cuts a digest. Values beside each other that were counted as one are `None` in the answer of
-/// `columns` if nobody knows how many they are.
-pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Lexed, Left> {
+/// Cuts a digest.
+///
+/// # Errors
+/// [`Left::NoEnd`] where the server cut it.
+pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Vec<Item>, Left> {
     // What a server cut at its limit, not a list.
     if style == Style::Marked
         && text.trim_end().ends_with("...")
@@ -92,7 +86,6 @@ pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Lexed, 
     };
     let mut items: Vec<Item> = Vec::new();
     let mut before: Option<Range<usize>> = None;
-    let mut highest = 0;
     let mut tokens = Tokens::new(&text, dialect);
     for token in &mut tokens {
         let written = &text[token.range.clone()];
@@ -110,7 +103,6 @@ pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Lexed, 
                 Style::Marked => Item::Parameter(0),
                 Style::Numbered => {
                     let number: usize = written[1..].parse().map_err(|_| Left::NoColumn)?;
-                    highest = highest.max(number);
                     Item::Parameter(number.checked_sub(1).ok_or(Left::NoColumn)?)
                 }
             },
@@ -132,10 +124,7 @@ pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Lexed, 
     while items.last().is_some_and(|item| item.is_sign(b';')) {
         items.pop();
     }
-    Ok(Lexed {
-        items,
-        parameters: highest,
-    })
+    Ok(items)
 }
 
 /// The signs of operators, those of PostgreSQL's and MySQL's.

@@ -7,9 +7,9 @@ use octavo_script::{PARAMETERS_MAX, Part, words};
 use super::{
     Digest,
     catalog::{Catalog, Class},
-    compared::{By, Named, PartOf, Role},
+    compared::{By, Named, PartOf, Role, is_type},
     insert::{Insert, insert, lengthen, parts},
-    lexed::{Item, LIST, Lexed, Style, lex},
+    lexed::{Item, LIST, Style, lex},
     tables::references,
 };
 use crate::{dialect::Dialect, gathering::SENT, left::Left};
@@ -121,10 +121,8 @@ pub fn plan(
     style: Style,
     catalog: &Catalog,
 ) -> Result<Planned, Left> {
-    let Lexed {
-        mut items,
-        mut parameters,
-    } = lex(&digest.text, dialect, style)?;
+    let mut items = lex(&digest.text, dialect, style)?;
+    let mut parameters = 0;
     let first = words(&digest.text).into_iter().next().unwrap_or_default();
     let is_bracketed = items.first().is_some_and(|item| item.is_sign(b'('));
     if !SENT.contains(&first.as_str()) && !is_bracketed {
@@ -134,8 +132,9 @@ pub fn plan(
     if items.iter().any(is_of_session) {
         return Err(Left::SessionLock);
     }
-    if style == Style::Marked {
-        tidy(&mut items);
+    match style {
+        Style::Marked => tidy(&mut items),
+        Style::Numbered => parameters = name_fields(&mut items),
     }
     let references = references(&mut items, catalog, style)?;
     if style == Style::Marked {
@@ -185,6 +184,27 @@ pub fn plan(
         draws: draws.ok_or(Left::NoColumn)?,
         rows: planning.rows,
     })
+}
+
+/// A field of a date is counted as a value, and cannot be a parameter: all are as long to find.
+/// Numbers the parameters anew, as they stand, and answers how many there are.
+fn name_fields(items: &mut [Item]) -> usize {
+    for at in 2..items.len() {
+        let is_field = items[at - 1].is_sign(b'(')
+            && items[at - 2].is("EXTRACT")
+            && items.get(at + 1).is_some_and(|next| next.is("FROM"));
+        if is_field && matches!(items[at], Item::Parameter(_)) {
+            items[at] = Item::Word("year".into());
+        }
+    }
+    let mut places: BTreeMap<usize, usize> = BTreeMap::new();
+    for item in items {
+        if let Item::Parameter(position) = item {
+            let next = places.len();
+            *position = *places.entry(*position).or_insert(next);
+        }
+    }
+    places.len()
 }
 
 /// What of a digest of MySQL's or MariaDB's is no SQL.
@@ -449,29 +469,6 @@ fn alone(items: &[Item], value: &Range<usize>) -> Option<usize> {
     }
 }
 
-/// Types that stand before a literal, where no parameter may stand.
-fn is_type(item: &Item) -> bool {
-    item.is_one_of(&[
-        "BIT",
-        "BOOL",
-        "BOOLEAN",
-        "BYTEA",
-        "CIDR",
-        "DATE",
-        "INET",
-        "INTERVAL",
-        "JSON",
-        "JSONB",
-        "MONEY",
-        "NUMERIC",
-        "POINT",
-        "TIME",
-        "TIMESTAMP",
-        "TIMESTAMPTZ",
-        "UUID",
-    ])
-}
-
 /// The statement's text.
 fn written(items: &[Item], style: Style) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
@@ -481,8 +478,10 @@ fn written(items: &[Item], style: Style) -> Vec<Part> {
         let item = &items[at];
         let is_call =
             item.is_sign(b'(') && at > 0 && matches!(items[at - 1], Item::Word(_) | Item::Name(_));
-        // A function of MySQL's needs its bracket beside it.
-        if at > 0 && !(is_call && style == Style::Marked) {
+        // A function of MySQL's needs its bracket beside it, and a variable its sign.
+        let is_variable =
+            at > 0 && matches!(&items[at - 1], Item::Operator(sign) if sign.starts_with('@'));
+        if at > 0 && !((is_call || is_variable) && style == Style::Marked) {
             text.push(' ');
         }
         let next = items.get(at + 1);

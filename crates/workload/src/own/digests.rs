@@ -101,7 +101,7 @@ impl DigestClient {
             .unwrap_or_else(PoisonError::into_inner);
         let values = match &*held {
             Some(values) => Arc::clone(values),
-            None => Arc::new(read(&self.drawn, connection)?),
+            None => Arc::new(read(&self.drawn, connection).map_err(told)?),
         };
         *held = Some(Arc::clone(&values));
         self.values = Some(Arc::clone(&values));
@@ -168,6 +168,19 @@ fn element(text: &mut String, value: &HeldValue) {
             }
             text.push('"');
         }
+    }
+}
+
+/// An error while values were read: a table that takes too long will do so the next time.
+fn told(error: ConnectionError) -> ConnectionError {
+    match error {
+        ConnectionError::Timeout(source) => ConnectionError::Other {
+            context: "read values for digests: a table took longer than a statement may; give \
+                      --script or --recording, or a --sample of the rows"
+                .into(),
+            source,
+        },
+        other => other,
     }
 }
 

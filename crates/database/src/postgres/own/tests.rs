@@ -132,7 +132,7 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
         on_server(shown, sql, columns.map(|column| column.name).collect())
     })
     .unwrap();
-    let workload = workload(prepared);
+    let workload = workload(prepared.prepared);
     let mut session = server.connect(&[]).unwrap();
     session.prepare_all(workload.statements()).unwrap();
     let from = fs::read(&log).unwrap().len();
@@ -325,6 +325,7 @@ fn a_recording_gives_the_statements_that_were_recorded() {
                 on_server(shown, sql, columns.map(|column| column.name).collect())
             })
             .unwrap();
+            let prepared = prepared.prepared;
             let count = prepared.recording().unwrap().transactions.len();
             let workload = workload(prepared);
             let mut session = server.connect(&[]).unwrap();

@@ -43,7 +43,7 @@ pub(crate) fn show_script(
 ) -> Result<(), Failure> {
     let database = own.database(given).map_err(Failure::Input)?;
     let spec = system.spec(database).map_err(Failure::Input)?;
-    print::text(&own::guessed(&spec, own.source()).map_err(Failure::input)?)
+    print::text(&own::shown(&spec, own.source(), own.are_digests()).map_err(Failure::input)?)
 }
 
 /// Adds the flag that would help, where there is one.

@@ -113,6 +113,7 @@ fn look_failed(error: OwnPlanError, file: &PlanFile) -> Failure {
         OwnPlanError::Weights | OwnPlanError::File(_) => "script",
         OwnPlanError::Own(OwnError::NothingRecorded { .. })
         | OwnPlanError::Own(OwnError::Database(DatabaseError::Recording { .. })) => "recording",
+        OwnPlanError::NoDigests(_) | OwnPlanError::Own(OwnError::NoDigest { .. }) => "digests",
         _ => "copy-of",
     };
     let reason = format!("{:#}", anyhow::Error::new(error));

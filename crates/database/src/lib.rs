@@ -62,7 +62,11 @@ pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
 pub use options::{OptionKind, Options, ValueKind, phrase};
-pub use own::{CopyOwn, Own, OwnError, Statements, Tried, guess::Guess};
+pub use own::{
+    CopyOwn, Own, OwnError, Statements, Tried,
+    digested::{Digests, FoundDigests},
+    guess::Guess,
+};
 pub use postgres::KIND as POSTGRES;
 pub use record::{PagesWanted, RecordPages, RecordedPages};
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};

@@ -64,6 +64,8 @@ fn record(script: &str) -> RecordedPages {
         unlike: Vec::new(),
         uneven: Vec::new(),
         recording: None,
+        digests: None,
+        without_digests: None,
         limits: Vec::new(),
         is_guess: false,
         guess_without: Vec::new(),

@@ -69,6 +69,33 @@ pub enum Caveat {
         /// What the guess leaves out.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         without: Vec<String>,
+        /// Why the server's digests were not used, where it could have some.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        without_digests: Option<String>,
+    },
+    /// The statements are digests of the user's server.
+    Digested {
+        /// How many digests ran.
+        digests: u64,
+        /// Runs on the server that they stand for.
+        calls: u64,
+        /// Of how many.
+        of_calls: u64,
+        /// The share of the time of all that the former took, 0 to 1, where it is known.
+        time: Option<f64>,
+        /// Statements that began and ended transactions, which are none of these.
+        ends: u64,
+        /// The others.
+        left: Vec<LeftOut>,
+    },
+    /// Digests failed on the copy.
+    DigestsFailed {
+        /// How many runs.
+        failed: u64,
+        /// Of how many.
+        of: u64,
+        /// The one that failed most often.
+        most: String,
     },
     /// The copy has a part of the rows.
     Sampled {
@@ -349,7 +376,7 @@ impl Caveat {
                     false => Severity::Note,
                 }
             }
-            Self::RecordedFailed { failed, of, .. } => {
+            Self::RecordedFailed { failed, of, .. } | Self::DigestsFailed { failed, of, .. } => {
                 match *failed as f64 > (1.0 - RECORDED_WANTED) * *of as f64 {
                     true => Severity::Choice,
                     false => Severity::Note,
@@ -357,6 +384,7 @@ impl Caveat {
             }
             Self::Predicted
             | Self::Guessed { .. }
+            | Self::Digested { .. }
             | Self::Sampled { .. }
             | Self::SampledUnevenly { .. }
             | Self::CopyUnlike { .. }

@@ -3,14 +3,18 @@
 use std::{ffi::OsStr, path::Path, sync::Arc};
 
 use octavo_database::{
-    CopyOwn, Database, DatabaseError, DatabaseSpec, OwnError, Settings, Statements, Tried,
+    CopyOwn, Database, DatabaseError, DatabaseSpec, FoundDigests, OwnError, Settings, Statements,
+    Tried,
 };
 use octavo_script::{Definitions, Script, SyntaxError};
 use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Mix, WorkloadSpec, own,
-    user::{CopyOf, Copying, LeftOut, Own, OwnRecording, OwnScript, Prepared, RecordedKind},
+    user::{
+        CopyOf, Copying, DigestKind, LeftOut, Own, OwnDigests, OwnRecording, OwnScript, Prepared,
+        RecordedKind,
+    },
 };
 
 use crate::{
@@ -42,6 +46,9 @@ pub enum OwnPlanError {
     /// No script is given, and none can be guessed.
     #[error("there is no table with numbered rows to guess statements from: give --script")]
     NoGuess,
+    /// Digests are asked for that there are not.
+    #[error("there are no digests to run: {0}; give --script or --recording")]
+    NoDigests(String),
     /// The weights of all scripts are 0, or too large together.
     #[error("the weights of scripts must sum to 1 to {max}", max = Mix::SUM_MAX)]
     Weights,
@@ -170,15 +177,19 @@ fn look(
     let found = copies.examine(&settings.source, &settings.copying, stopped)?;
     let UserStatements {
         scripts,
-        without,
+        guessed,
         recording,
         tried,
     } = statements(copies, &found.copy, settings)?;
+    let is_guess = guessed.is_some();
+    let guessed = guessed.unwrap_or_default();
     let users = Own {
-        is_guess: settings.scripts.is_empty() && recording.is_none(),
-        guess_without: without,
+        is_guess,
+        guess_without: guessed.without,
         scripts,
         recording,
+        digests: tried.digests,
+        without_digests: guessed.without_digests,
         copy: CopyOf {
             sorts_by_bytes: tried.sorts_by_bytes,
             ..found.copy.clone()
@@ -319,6 +330,8 @@ fn without_statements(copy: CopyOf, check: Option<&'static str>) -> Own {
         unlike: Vec::new(),
         uneven: Vec::new(),
         recording: None,
+        digests: None,
+        without_digests: None,
         limits: Vec::new(),
         is_guess: false,
         guess_without: Vec::new(),
@@ -351,13 +364,22 @@ pub fn check_several_clients(users: &Own) -> Result<(), OwnPlanError> {
 /// What runs.
 struct UserStatements {
     scripts: Vec<OwnScript>,
-    /// What a guess leaves out.
-    without: Vec<String>,
+    /// Of a guess.
+    guessed: Option<Guessed>,
     recording: Option<OwnRecording>,
     tried: Tried,
 }
 
-/// The statements of scripts or recordings, or those that are guessed, as the database takes them.
+/// What may be told of a guess.
+#[derive(Debug, Default)]
+struct Guessed {
+    /// What it leaves out.
+    without: Vec<String>,
+    /// Why digests do not run instead, where the server could have some.
+    without_digests: Option<String>,
+}
+
+/// The statements of scripts or recordings, the server's digests, or those that are guessed, as the database takes them.
 fn statements(
     copies: &dyn CopyOwn,
     copy: &CopyOf,
@@ -367,12 +389,20 @@ fn statements(
     if !settings.recordings.is_empty() {
         return recorded(copies, copy, settings);
     }
-    let (scripts, without) = match settings.scripts.as_slice() {
+    let (scripts, guessed) = match settings.scripts.as_slice() {
         [] => {
+            let without_digests = match digested(copies, settings)? {
+                Ok(digests) => return Ok(digests),
+                Err(reason) => reason,
+            };
             let (script, without) = guess(copies, settings)?;
-            (vec![script], without)
+            let guessed = Guessed {
+                without,
+                without_digests,
+            };
+            (vec![script], Some(guessed))
         }
-        _ => (read(settings)?, Vec::new()),
+        _ => (read(settings)?, None),
     };
     let tried = copies.prepare(source, Statements::Scripts(&scripts))?;
     // What was guessed has no file and is alone.
@@ -385,7 +415,7 @@ fn statements(
     });
     Ok(UserStatements {
         scripts: scripts.collect(),
-        without,
+        guessed,
         recording: None,
         tried,
     })
@@ -405,13 +435,75 @@ fn recorded(
     let fingerprint = recording.fingerprint() >> 12;
     let tried = copies.prepare(&settings.source, Statements::Recorded(recording, &files))?;
     let recording = of_recording(&tried.prepared, files);
-    let scripts = kinds(&tried.prepared, fingerprint);
+    let counts = tried.prepared.recorded_kinds();
+    let scripts = kinds(&RecordedKind::NAMES, &counts, fingerprint);
     Ok(UserStatements {
         scripts,
-        without: Vec::new(),
+        guessed: None,
         recording,
         tried,
     })
+}
+
+/// Runs of digests that stand for what a server does, at least. Chosen.
+const CALLS_MIN: u64 = 1_000;
+
+/// The share of its runs that digests have to stand for, where a guess could be made instead.
+/// Chosen.
+const CALLS_SHARE_MIN: f64 = 0.5;
+
+/// The server's digests, or why a guess is to be made, if there is anything to be said of that.
+fn digested(
+    copies: &dyn CopyOwn,
+    settings: &OwnSettings,
+) -> Result<Result<UserStatements, Option<String>>, OwnPlanError> {
+    let without = |reason: String| match settings.digests {
+        true => Err(OwnPlanError::NoDigests(reason)),
+        false => Ok(Err(Some(reason))),
+    };
+    let digests = match copies.read_digests(&settings.source)? {
+        FoundDigests::Usable(digests) => digests,
+        FoundDigests::None(reason) => return without(reason),
+        FoundDigests::Never if settings.digests => {
+            return without("this database counts none".into());
+        }
+        FoundDigests::Never => return Ok(Err(None)),
+    };
+    // A trial takes seconds, and few runs are too few whatever they are.
+    let calls = digests.calls();
+    if calls == 0 || (calls < CALLS_MIN && !settings.digests) {
+        return without(format!("the server has counted {calls} runs of statements"));
+    }
+    let tried = match copies.prepare(&settings.source, Statements::Digests(digests)) {
+        Ok(tried) => tried,
+        Err(OwnError::NoDigest { reason }) => return without(reason),
+        Err(error) => return Err(error.into()),
+    };
+    let few = tried.digests.as_ref().and_then(|digests| {
+        let share = digests.calls as f64 / digests.of_calls.max(1) as f64;
+        let is_few = digests.calls < CALLS_MIN || share < CALLS_SHARE_MIN;
+        is_few.then(|| few(digests))
+    });
+    if let Some(reason) = few.filter(|_| !settings.digests) {
+        return Ok(Err(Some(reason)));
+    }
+    let counts = tried.prepared.digest_kinds();
+    // What they are may be another thing at each look.
+    let scripts = kinds(&DigestKind::NAMES, &counts, 0);
+    Ok(Ok(UserStatements {
+        scripts,
+        guessed: None,
+        recording: None,
+        tried,
+    }))
+}
+
+/// That a copy can run too few of them.
+fn few(digests: &OwnDigests) -> String {
+    format!(
+        "{} of the {} runs that the server has counted can be sent to a copy",
+        digests.calls, digests.of_calls
+    )
 }
 
 /// What may be told of a recording.
@@ -432,9 +524,8 @@ fn of_recording(prepared: &Prepared, files: Vec<String>) -> Option<OwnRecording>
     })
 }
 
-/// The kinds of recorded transactions, with their shares as weights.
-fn kinds(prepared: &Prepared, fingerprint: u64) -> Vec<OwnScript> {
-    let counts = prepared.recorded_kinds();
+/// Kinds of transactions, with their shares of these counts as weights.
+fn kinds(names: &[&str], counts: &[u64], fingerprint: u64) -> Vec<OwnScript> {
     let all: u64 = counts.iter().sum();
     let most = u64::from(Mix::SUM_MAX) / 2;
     let weight = |count: u64| {
@@ -445,11 +536,11 @@ fn kinds(prepared: &Prepared, fingerprint: u64) -> Vec<OwnScript> {
         };
         u32::try_from(weight).unwrap_or(Mix::SUM_MAX)
     };
-    let named = RecordedKind::NAMES.iter().zip(counts);
+    let named = names.iter().zip(counts);
     named
         .map(|(name, count)| OwnScript {
             name: (*name).to_owned(),
-            weight: weight(count),
+            weight: weight(*count),
             fingerprint,
         })
         .collect()
@@ -600,15 +691,22 @@ pub fn leave_out_large_pages(plan: &mut Plan) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// The script that would be guessed for a database.
+/// The script that would be guessed for a database, or with `digests` the server's.
 ///
 /// # Errors
 /// As [`plan`].
-pub fn guessed(spec: &DatabaseSpec, source: &OsStr) -> Result<String, OwnPlanError> {
+pub fn shown(spec: &DatabaseSpec, source: &OsStr, digests: bool) -> Result<String, OwnPlanError> {
     let database = spec.make()?;
     let Some(copies) = database.copies_own() else {
         return Err(OwnPlanError::Unsupported(spec.kind().name));
     };
+    if digests {
+        return match copies.read_digests(source)? {
+            FoundDigests::Usable(digests) => Ok(digests.shown()),
+            FoundDigests::None(reason) => Err(OwnPlanError::NoDigests(reason)),
+            FoundDigests::Never => Err(OwnPlanError::NoDigests("this database counts none".into())),
+        };
+    }
     let guess = copies.propose(source)?;
     Ok(guess.ok_or(OwnPlanError::NoGuess)?.script)
 }

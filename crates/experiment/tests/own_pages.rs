@@ -95,6 +95,7 @@ fn plan_of(home: &Path) -> Plan {
         source: source.into_os_string(),
         scripts: scripts.to_vec(),
         recordings: Vec::new(),
+        digests: false,
         definitions: Definitions::default(),
         clients: Some(1),
     };

@@ -61,6 +61,8 @@ fn replaying(trace: PageTrace) -> Box<dyn Workload> {
         unlike: Vec::new(),
         uneven: Vec::new(),
         recording: None,
+        digests: None,
+        without_digests: None,
         limits: Vec::new(),
         is_guess: false,
         guess_without: Vec::new(),

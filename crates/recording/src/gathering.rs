@@ -24,7 +24,7 @@ pub const HELD_MAX: usize = 384 << 20;
 pub const FORMS_MAX: usize = 400;
 
 /// Statements that are sent again, by their first word.
-const SENT: [&str; 9] = [
+pub(crate) const SENT: [&str; 9] = [
     "SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE",
 ];
 

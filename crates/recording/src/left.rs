@@ -33,6 +33,15 @@ pub enum Left {
     Long,
     /// The copy refuses it.
     Refused,
+    /// It is a digest with a value that is compared with no column, so that nobody knows what it
+    /// may be.
+    NoColumn,
+    /// It is a digest that inserts or sets a key, for which no new value can be made.
+    NewKey,
+    /// It is a digest with a list of values that was shortened, of unknown length.
+    Shortened,
+    /// It is a digest whose text the account may not read.
+    Hidden,
 }
 
 impl fmt::Display for Left {
@@ -53,6 +62,10 @@ impl fmt::Display for Left {
             Self::Rare => "of rare forms",
             Self::Long => "behind what fits into memory",
             Self::Refused => "that the copy refuses",
+            Self::NoColumn => "with a value that is compared with no column",
+            Self::NewKey => "with a key that cannot be made up",
+            Self::Shortened => "with a list of unknown length",
+            Self::Hidden => "that your account may not read",
         })
     }
 }

@@ -10,6 +10,7 @@
 //! of the type that they had ([`Dialect::parameter`]).
 
 mod dialect;
+pub mod digest;
 mod form;
 mod gathering;
 mod left;

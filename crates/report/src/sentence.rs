@@ -333,6 +333,9 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
         _ if plan.own.as_ref().is_some_and(|own| own.recording.is_some()) => {
             "Statements that are not in the recording were not measured.".into()
         }
+        _ if plan.own.as_ref().is_some_and(|own| own.digests.is_some()) => {
+            "Digests were measured with even values and without transactions.".into()
+        }
         _ if plan.own.is_some() => {
             "Statements that are not in the scripts were not measured.".into()
         }

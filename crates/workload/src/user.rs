@@ -1,5 +1,6 @@
 //! What a user names to be measured: a database to copy, and scripts as one database runs them.
 
+mod digests;
 mod share;
 
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use octavo_script::Program;
 use octavo_units::{ByteCount, PageSize, Seed};
 use serde::{Deserialize, Serialize};
 
+pub use digests::{DigestKind, DrawnDigest, OwnDigests, ValueSource};
+pub(crate) use digests::{Drawn, DrawnValues, HeldValue, Place, SourceValues};
 pub use share::{Share, ShareError};
 
 use crate::{
@@ -154,6 +157,13 @@ pub struct Own {
     /// transactions then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<OwnRecording>,
+    /// The digests that run instead of scripts. [`Self::scripts`] are its kinds of transactions
+    /// then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digests: Option<OwnDigests>,
+    /// Why a guess was made although the server may have digests, as half a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_digests: Option<String>,
     /// What its schema and settings say of other page sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
@@ -186,7 +196,9 @@ impl Own {
 /// Two are equal if they would do the same; one that was read from a store has no programs.
 impl PartialEq for Own {
     fn eq(&self, other: &Self) -> bool {
-        self.scripts == other.scripts
+        // A server counts digests as long as it runs: more time is of those of that moment.
+        let are_digests = self.digests.is_some() && other.digests.is_some();
+        (are_digests || self.scripts == other.scripts)
             && (&self.copy.name, self.copy.state) == (&other.copy.name, other.copy.state)
     }
 }
@@ -211,6 +223,8 @@ pub(crate) enum Runs {
     Scripts(Arc<[OwnProgram]>),
     /// Recorded transactions, in their order.
     Recorded(Arc<Replayed>),
+    /// Digests, drawn by their calls.
+    Digests(Arc<Drawn>),
 }
 
 /// A recording whose forms are statements.
@@ -422,7 +436,7 @@ impl Prepared {
     pub fn recording(&self) -> Option<&Recording> {
         match &self.runs {
             Runs::Recorded(replayed) => Some(&replayed.recording),
-            Runs::Scripts(_) => None,
+            Runs::Scripts(_) | Runs::Digests(_) => None,
         }
     }
 

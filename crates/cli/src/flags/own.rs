@@ -59,7 +59,19 @@ pub(crate) struct OwnFlags {
     )]
     recording: Vec<PathBuf>,
 
-    /// Print the script that is guessed from the schema, and do nothing else
+    /// The server's digests (default where it has enough of them, and no statements are given)
+    ///
+    /// Statements that it has counted, with pg_stat_statements or performance_schema: each as often as it
+    /// ran, with values from the columns that its values are compared with. Refused where there are none
+    #[arg(
+        long,
+        requires = "copy_of",
+        conflicts_with_all = ["script", "recording", "define"],
+        hide_short_help = true
+    )]
+    digests: bool,
+
+    /// Print the script that is guessed from the schema, or with --digests these, and do nothing else
     #[arg(
         long,
         requires = "copy_of",
@@ -91,6 +103,11 @@ impl OwnFlags {
         self.copy_of.is_some()
     }
 
+    /// Whether the server's digests are asked for.
+    pub(crate) fn are_digests(&self) -> bool {
+        self.digests
+    }
+
     /// What they name.
     pub(crate) fn settings(&self, seed: Seed, clients: Option<u32>) -> Option<OwnSettings> {
         let mut definitions = Definitions::default();
@@ -106,6 +123,7 @@ impl OwnFlags {
             },
             scripts: self.script.clone(),
             recordings: self.recording.clone(),
+            digests: self.digests,
             definitions,
             clients,
         })

@@ -139,7 +139,16 @@ impl UsersServer {
         )
     }
 
+    /// One that counts statements.
+    pub(crate) fn mariadb_with_digests() -> Self {
+        Self::mariadb_with("GRANT SELECT ON performance_schema.* TO anna@'127.0.0.1';\n")
+    }
+
     fn mariadb_with(logs: &str) -> Self {
+        let counts = match logs.contains("performance_schema") {
+            true => "ON",
+            false => "OFF",
+        };
         let directory = directory();
         let data = directory.path().join("data");
         let made = command("mariadb-install-db", directory.path())
@@ -172,6 +181,7 @@ impl UsersServer {
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--tmpdir={}", directory.path().display()))
             .arg(format!("--init-file={}", start.display()))
+            .arg(format!("--performance-schema={counts}"))
             .arg(format!("--port={port}"));
         Self {
             url: format!("mysql://anna:{PASSWORD}@127.0.0.1:{port}"),

@@ -629,3 +629,199 @@ fn a_sample_is_told_as_one_and_is_the_same_when_it_is_resumed() {
         refused(home, &server.url, script, &arguments, &[words]);
     }
 }
+
+/// A small advise without a script.
+fn unscripted(home: &Path, url: &str, arguments: &[&str]) -> serde_json::Value {
+    let output = octavo()
+        .current_dir(home)
+        .args(["advise", "work", "--clients=2", "--passes=8"])
+        .args([
+            "--transactions=60",
+            "--warm-up=50",
+            "--no-calibrate",
+            "--json",
+        ])
+        .args(["--copy-of", url])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let found = findings(home, &output);
+    fs::remove_dir_all(home.join("work")).unwrap();
+    found
+}
+
+/// The warning of this name.
+fn caveat<'f>(found: &'f serde_json::Value, name: &str) -> Option<&'f serde_json::Value> {
+    let caveats = found["caveats"].as_array().unwrap();
+    caveats.iter().find(|caveat| caveat["caveat"] == name)
+}
+
+/// What runs of digests say: how many of the server's, and that all of them ran.
+#[track_caller]
+fn ran(found: &serde_json::Value, digests: u64, calls: u64) {
+    let digested = caveat(found, "digested").expect("digests run");
+    assert_eq!(digested["digests"], digests, "{digested}");
+    assert_eq!(digested["calls"], calls, "{digested}");
+    for name in ["guessed", "digests_failed", "found_nothing"] {
+        assert!(caveat(found, name).is_none(), "{:?}", caveat(found, name));
+    }
+}
+
+/// Statements with values of their own: `{}` is their number, from 1 to `count`.
+fn repeated(statement: &str, count: usize) -> String {
+    let numbered = (1..=count).map(|number| statement.replace("{}", &number.to_string()) + ";");
+    numbered.collect()
+}
+
+#[test]
+fn digests_of_postgres_run_where_no_statements_are_given() {
+    let mut server = UsersServer::postgres();
+    server.rows("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
+    server.restart();
+    let since = Instant::now();
+    while server.rows("SELECT 1") != ["1"] {
+        assert!(
+            since.elapsed() < Duration::from_mins(1),
+            "it does not start"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+    server.rows(&format!(
+        "CREATE TABLE customer(id uuid PRIMARY KEY DEFAULT gen_random_uuid(), \
+           name text NOT NULL UNIQUE, born date, more jsonb, tags text[]); \
+         CREATE TABLE line(customer text REFERENCES customer(name), number int, note text, \
+           PRIMARY KEY (customer, number)) PARTITION BY HASH (customer); \
+         CREATE TABLE line_0 PARTITION OF line FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
+         CREATE TABLE line_1 PARTITION OF line FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
+         INSERT INTO customer(name, born, more, tags) SELECT '{PRIVATE} ' || i, \
+           date '1990-01-01' + i, '{{\"a\": 1}}', array['{PRIVATE} ' || i] \
+           FROM generate_series(1, 2000) AS i; \
+         INSERT INTO line SELECT '{PRIVATE} ' || i, j, 'x' FROM generate_series(1, 2000) AS i, \
+           generate_series(1, 3) AS j"
+    ));
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    let bin = ["--bin=8K=installed", "--page-sizes=8K", "--memory=16MiB"];
+    let found = unscripted(home, &server.url, &bin);
+    let why = &caveat(&found, "guessed").expect("a guess is made")["without_digests"];
+    assert!(why.as_str().unwrap().contains("CREATE EXTENSION"), "{why}");
+
+    server.rows("CREATE EXTENSION pg_stat_statements");
+    for (statement, count) in [
+        (
+            "SELECT * FROM line JOIN customer AS c ON c.name = line.customer \
+          WHERE c.name = 'mettwurst {}' AND number IN (1, 2) LIMIT 5",
+            400,
+        ),
+        (
+            "SELECT id FROM customer WHERE born BETWEEN date '1990-01-01' AND '1990-02-01' \
+          AND more @> '{\"a\": {}}'",
+            100,
+        ),
+        (
+            "SELECT 1 FROM customer WHERE '{}' = ANY(tags) OR id = '6ecd8c99-4036-403d-bf84-cf8400f67836'",
+            100,
+        ),
+        (
+            "UPDATE customer SET born = '1990-01-01', more = '{\"b\": {}}' WHERE name = 'mettwurst {}'",
+            300,
+        ),
+        ("INSERT INTO line VALUES ('mettwurst {}', 1{}, 'y')", 200),
+        (
+            "DELETE FROM line WHERE customer = 'mettwurst {}' AND number = 3",
+            100,
+        ),
+        ("SELECT * FROM customer WHERE more ->> 'a' = '{}'", 10),
+    ] {
+        server.rows(&repeated(statement, count));
+    }
+    let found = unscripted(home, &server.url, &bin);
+    ran(&found, 6, 1200);
+    let own = &found["plan"]["own"];
+    let left: Vec<&str> = own["digests"]["left"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|left| left["reason"].as_str().unwrap())
+        .collect();
+    assert!(
+        left.contains(&"with a value that is compared with no column"),
+        "{left:?}"
+    );
+    // 600 of 1,200 change rows.
+    assert_eq!(own["scripts"][0]["weight"], own["scripts"][1]["weight"]);
+
+    let show = [
+        "advise",
+        "none",
+        "--show-script",
+        "--digests",
+        "--copy-of",
+        &server.url,
+    ];
+    let output = octavo().current_dir(home).args(show).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let script = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        script.contains(":p1 is of public.customer.name, row 1"),
+        "{script}"
+    );
+    assert!(!script.contains(PRIVATE), "{script}");
+}
+
+#[test]
+fn digests_of_mariadb_run_and_are_refused_where_there_are_none() {
+    let server = UsersServer::mariadb_with_digests();
+    server.rows(&format!(
+        "CREATE DATABASE octavo; USE octavo; \
+         CREATE TABLE customer(id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(60) UNIQUE, \
+           hash BINARY(16), at DATETIME, visits INT); \
+         CREATE TABLE line(customer INT, number INT, note TEXT, PRIMARY KEY (customer, number), \
+           FOREIGN KEY (customer) REFERENCES customer(id)); \
+         INSERT INTO customer(name, hash, at, visits) SELECT CONCAT('{PRIVATE} ', seq), \
+           UNHEX(MD5(seq)), NOW() - INTERVAL seq HOUR, seq FROM seq_1_to_2000; \
+         INSERT INTO line SELECT 1 + seq MOD 2000, 1 + seq DIV 2000, 'x' FROM seq_0_to_5999;"
+    ));
+    let url = server.url.replacen("mysql://", "mariadb://", 1) + "/octavo";
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    let sizes = ["--page-sizes=16K", "--memory=24MiB"];
+    let digests = ["advise", "work", "--digests", "--copy-of"];
+    let mariadb_none = UsersServer::mariadb();
+    mariadb_none.rows("CREATE DATABASE octavo; USE octavo; CREATE TABLE t(id INT)");
+    let none = mariadb_none.url.replacen("mysql://", "mariadb://", 1) + "/octavo";
+    let output = octavo()
+        .current_dir(home)
+        .args(digests)
+        .arg(none)
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("performance_schema is off"), "{said}");
+
+    for (statement, count) in [
+        ("SELECT name FROM customer WHERE id = {}", 400),
+        (
+            "SELECT COUNT(*) FROM customer WHERE hash = X'00ff' AND id IN (1, {}, 3)",
+            100,
+        ),
+        (
+            "SELECT c.name, l.note FROM customer AS c JOIN line AS l ON l.customer = c.id \
+          WHERE c.name = 'mettwurst {}' ORDER BY l.number LIMIT 0, 10",
+            200,
+        ),
+        (
+            "UPDATE customer SET visits = visits + 1, at = '2020-01-01' WHERE id = {}",
+            300,
+        ),
+        ("INSERT INTO line VALUES ({}, 10, 'y'), ({}, 11, NULL)", 200),
+        (
+            "INSERT INTO customer(name, visits) VALUES ('mettwurst of {}', -{})",
+            200,
+        ),
+    ] {
+        server.rows(&format!("USE octavo; {}", repeated(statement, count)));
+    }
+    ran(&unscripted(home, &url, &sizes), 6, 1400);
+}

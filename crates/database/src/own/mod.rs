@@ -1,5 +1,6 @@
 //! The user's own database: looked at and copied, never changed.
 
+pub(crate) mod digested;
 pub(crate) mod guess;
 pub(crate) mod recorded;
 pub(crate) mod sample;
@@ -16,10 +17,16 @@ use octavo_script::{Described, Part, Script, StatementText, SyntaxError};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
     Limit,
-    user::{CopyOf, Copying, OwnStatement, OwnStatements, Prepared, Sample, SampledTable, Share},
+    user::{
+        CopyOf, Copying, OwnDigests, OwnStatement, OwnStatements, Prepared, Sample, SampledTable,
+        Share,
+    },
 };
 
-use self::guess::Guess;
+use self::{
+    digested::{Digests, FoundDigests, prepare_digests},
+    guess::Guess,
+};
 use crate::{DatabaseError, Result, files, server::account::Account};
 use sample::Size;
 
@@ -48,6 +55,14 @@ pub trait CopyOwn {
     /// is no recording of this kind.
     fn read_recording(&self, source: &OsStr, copy: &CopyOf, files: &[PathBuf])
     -> Result<Recording>;
+
+    /// Reads the digests that the server counted of the database.
+    ///
+    /// # Errors
+    /// As [`Self::examine`].
+    fn read_digests(&self, _source: &OsStr) -> Result<FoundDigests> {
+        Ok(FoundDigests::Never)
+    }
 
     /// Puts statements into this database's words, and tries each on the source without running
     /// it.
@@ -118,6 +133,8 @@ pub enum Statements<'s> {
     Scripts(&'s [Script]),
     /// Of a recording, with the names of its files.
     Recorded(Recording, &'s [String]),
+    /// Digests.
+    Digests(Digests),
 }
 
 /// A statement to be put into a database's words.
@@ -164,11 +181,28 @@ pub(crate) fn prepare(
     statements: Statements<'_>,
     check: Option<&'static str>,
     describe: &mut Describe<'_>,
-) -> Result<Prepared, OwnError> {
-    match statements {
-        Statements::Scripts(scripts) => prepare_scripts(scripts, check, describe),
+) -> Result<Runnable, OwnError> {
+    Ok(match statements {
+        Statements::Scripts(scripts) => prepare_scripts(scripts, check, describe)?.into(),
         Statements::Recorded(recording, files) => {
-            prepare_recorded(recording, files, check, describe)
+            prepare_recorded(recording, files, check, describe)?.into()
+        }
+        Statements::Digests(digests) => prepare_digests(&digests, check, describe)?,
+    })
+}
+
+/// Statements that run, and what may be told of digests among them.
+#[derive(Debug)]
+pub(crate) struct Runnable {
+    pub(crate) prepared: Prepared,
+    pub(crate) digests: Option<OwnDigests>,
+}
+
+impl From<Prepared> for Runnable {
+    fn from(prepared: Prepared) -> Self {
+        Self {
+            prepared,
+            digests: None,
         }
     }
 }
@@ -255,7 +289,7 @@ fn prepare_recorded(
 }
 
 /// A message up to what it may quote of a statement.
-fn without_values(message: &str) -> String {
+pub(crate) fn without_values(message: &str) -> String {
     let (who, said) = message.split_once(": ").unwrap_or(("", message));
     match said.find(['\'', '"', ':']) {
         Some(end) => format!("{who}: {} ...", said[..end].trim_end()),
@@ -346,6 +380,8 @@ pub(crate) fn first_word(text: &str) -> &str {
 pub struct Tried {
     /// What runs.
     pub prepared: Prepared,
+    /// What may be told of the digests that run, where these are what was tried.
+    pub digests: Option<OwnDigests>,
     /// In what a copy is not as the original, each as half a sentence.
     pub unlike: Vec<String>,
     /// Whether a copy cannot sort texts as the original does.
@@ -354,9 +390,10 @@ pub struct Tried {
 
 impl Tried {
     /// On copies that are as the original in everything.
-    pub(crate) fn alike(prepared: Prepared) -> Self {
+    pub(crate) fn alike(runnable: Runnable) -> Self {
         Self {
-            prepared,
+            prepared: runnable.prepared,
+            digests: runnable.digests,
             unlike: Vec::new(),
             sorts_by_bytes: false,
         }
@@ -421,6 +458,12 @@ pub enum OwnError {
     NothingRecorded {
         /// Its files.
         files: String,
+        /// Why.
+        reason: String,
+    },
+    /// No digest can run.
+    #[error("no digest of the server can run on a copy: {reason}")]
+    NoDigest {
         /// Why.
         reason: String,
     },

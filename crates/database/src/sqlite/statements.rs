@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use octavo_script::Described;
-use octavo_workload::user::{OwnStatement, Prepared};
+use octavo_workload::user::OwnStatement;
 
 use super::source::{Source, message, refusal};
 use crate::own::{
-    self, NO_ROWS, NO_VARIABLE, OwnError, Refused, Shown, Statements, first_word, numbered,
+    self, NO_ROWS, NO_VARIABLE, OwnError, Refused, Runnable, Shown, Statements, first_word,
+    numbered,
 };
 
 /// A query whose rows say what is wrong with the data, or "ok"
@@ -43,7 +44,7 @@ const ALLOWED_PRAGMAS: [&str; 17] = [
 /// Functions that answer of the statement before on the same connection.
 const OF_CONNECTION: [&str; 3] = ["last_insert_rowid", "changes", "total_changes"];
 
-pub(super) fn prepare(path: &Path, statements: Statements<'_>) -> Result<Prepared, OwnError> {
+pub(super) fn prepare(path: &Path, statements: Statements<'_>) -> Result<Runnable, OwnError> {
     let source = Source::open(path)?;
     let prepared = own::prepare(statements, Some(CHECK), &mut |shown| {
         on_source(&source, path, shown)

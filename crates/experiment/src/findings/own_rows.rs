@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use octavo_workload::{
     Audit,
-    user::{Own, OwnRecording},
+    user::{Own, OwnDigests, OwnRecording},
 };
 
 use crate::{
@@ -40,8 +40,14 @@ pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Cave
         caveats.push(Caveat::Guessed {
             of: own.copy.name.clone(),
             without: own.guess_without.clone(),
+            without_digests: own.without_digests.clone(),
         });
     }
+    caveats.extend(
+        own.digests
+            .iter()
+            .flat_map(|digests| of_digests(digests, statements)),
+    );
     if !own.unlike.is_empty() {
         caveats.push(Caveat::CopyUnlike {
             how: own.unlike.clone(),
@@ -160,6 +166,34 @@ fn chance(one: (f64, f64), other: (f64, f64)) -> f64 {
     DEVIATIONS_TOLERATED * (variance(one) + variance(other)).sqrt()
 }
 
+/// How many runs failed, of how many, and the statement that failed most often.
+fn failures(all: &Audit) -> Option<(u64, u64, String)> {
+    let failed: u64 = all.statements.iter().map(|of| of.failed).sum();
+    let most = all.statements.iter().max_by_key(|of| of.failed)?;
+    let of = all.statements.iter().map(|of| of.runs + of.failed).sum();
+    (failed > 0).then(|| (failed, of, most.name.clone()))
+}
+
+/// Warnings of digests: what they are, and how many failed.
+fn of_digests(digests: &OwnDigests, statements: &BTreeMap<usize, Audit>) -> Vec<Caveat> {
+    let mut caveats = vec![Caveat::Digested {
+        digests: digests.digests,
+        calls: digests.calls,
+        of_calls: digests.of_calls,
+        time: digests.time,
+        ends: digests.ends,
+        left: digests.left.clone(),
+    }];
+    let mut all = Audit::default();
+    for audit in statements.values() {
+        all.merge(audit);
+    }
+    if let Some((failed, of, most)) = failures(&all) {
+        caveats.push(Caveat::DigestsFailed { failed, of, most });
+    }
+    caveats
+}
+
 /// Warnings of a recording: statements left out or failed, repeats, and parts that were not sent.
 fn of_recording(recording: &OwnRecording, statements: &BTreeMap<usize, Audit>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
@@ -175,14 +209,8 @@ fn of_recording(recording: &OwnRecording, statements: &BTreeMap<usize, Audit>) -
     for audit in statements.values() {
         all.merge(audit);
     }
-    let failed: u64 = all.statements.iter().map(|of| of.failed).sum();
-    let most = all.statements.iter().max_by_key(|of| of.failed);
-    if let Some(most) = most.filter(|_| failed > 0) {
-        caveats.push(Caveat::RecordedFailed {
-            failed,
-            of: all.statements.iter().map(|of| of.runs + of.failed).sum(),
-            most: most.name.clone(),
-        });
+    if let Some((failed, of, most)) = failures(&all) {
+        caveats.push(Caveat::RecordedFailed { failed, of, most });
     }
     let rounds = all.rounds;
     if let Some(rounds) = rounds.filter(|rounds| rounds.most > AGAIN_TOLERATED) {

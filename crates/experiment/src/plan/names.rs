@@ -17,6 +17,9 @@ impl Plan {
             };
             return format!("{files} on {}", own.copy.title());
         }
+        if own.digests.is_some() {
+            return format!("the server's digests on {}", own.copy.title());
+        }
         let names: Vec<&str> = own
             .scripts
             .iter()

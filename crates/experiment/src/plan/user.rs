@@ -43,6 +43,9 @@ pub struct OwnSettings {
     pub scripts: Vec<ScriptFile>,
     /// Recordings whose statements run instead of scripts', in their order.
     pub recordings: Vec<PathBuf>,
+    /// Whether the server's digests are to run. Without scripts and recordings they run where they
+    /// stand for most of what the server did; this refuses to guess.
+    pub digests: bool,
     /// Variables that are set for all of them.
     pub definitions: Definitions,
     /// How many clients, or as many as the database's description says.

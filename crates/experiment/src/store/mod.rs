@@ -963,7 +963,9 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
         let sample = own.map(|own| sample(&own.copy));
         let recording = own.and_then(|own| own.recording.as_ref());
         let recording = recording.map(|recording| recording.files.join(", "));
-        let scripts = own.filter(|_| recording.is_none()).map(|own| {
+        let digests = own.and_then(|own| own.digests.as_ref());
+        let has_scripts = recording.is_none() && digests.is_none();
+        let scripts = own.filter(|_| has_scripts).map(|own| {
             let scripts = own.scripts.iter();
             let named = scripts.map(|script| format!("{}@{}", script.name, script.weight));
             named.collect::<Vec<_>>().join(", ")
@@ -980,6 +982,10 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("copy of", copy.unwrap_or_else(|| "nothing".into())),
             ("sample", sample.unwrap_or_else(|| "nothing".into())),
             ("recording", recording.unwrap_or_else(|| "none".into())),
+            (
+                "digests",
+                digests.map_or("none", |_| "the server's").to_owned(),
+            ),
             ("scripts", scripts.unwrap_or_else(|| "none".into())),
             ("rows", list(&plan.data)),
             ("storage", list(&plan.storages)),

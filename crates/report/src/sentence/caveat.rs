@@ -125,6 +125,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         }
         Caveat::SampledUnevenly { .. }
         | Caveat::Guessed { .. }
+        | Caveat::Digested { .. }
+        | Caveat::DigestsFailed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }
         | Caveat::SampleMissed { .. }
@@ -312,10 +314,50 @@ fn missed(statements: &[MissedStatement]) -> String {
 /// The words of what is to be said of the user's own rows and statements; `None` of all else.
 pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
     Some(match caveat {
-        Caveat::Guessed { of, without } => format!(
+        Caveat::Guessed {
+            of,
+            without,
+            without_digests,
+        } => format!(
             "The statements are a guess from the schema of {of}{}, and your program's may choose \
-             another page size. Print them with --show-script, edit them, and give them with --script.",
-            of_without(without)
+             another page size. {}Print them with --show-script, edit them, and give them with --script.",
+            of_without(without),
+            without_digests
+                .as_ref()
+                .map_or_else(String::new, |why| format!("Digests were not used: {why}. "))
+        ),
+        Caveat::Digested {
+            calls,
+            of_calls,
+            time,
+            ends,
+            left,
+            ..
+        } => {
+            let part = match left.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " {} can be sent. Left out: {}.",
+                    digested_part(*calls, *of_calls, *time),
+                    left_out(left)
+                ),
+            };
+            let ends = match ends {
+                0 => String::new(),
+                ends => format!(" ({} that begin or end them are left out)", count(*ends)),
+            };
+            format!(
+                "The statements are digests, which have no order, sessions, transactions{ends} or values. \
+                 Each was sent alone. Values were drawn evenly from those in its columns, so rows that \
+                 your program uses more than others are not known, and another page size may be the best \
+                 for it. Give a --recording to be sure.{part}"
+            )
+        }
+        Caveat::DigestsFailed { failed, of, most } => format!(
+            "{} of {} digests failed on the copy (most often {most}), as drawn values may not fit \
+             together. List them with --show-script --digests.",
+            count(*failed),
+            count(*of)
         ),
         Caveat::CopyUnlike { how } => format!(
             "The copy is not as your database in everything, and what is best may differ: {}.",
@@ -619,9 +661,19 @@ pub(crate) fn disturbed(disturbance: &Disturbance) -> String {
     format!("{}{runs}, {TOO_LOW}. {remedy}", what.replace("{}", &amount))
 }
 
-/// Behind a recording's name, where not all of it runs: ", 97% of its statements".
+/// Behind a recording's name, where not all of it runs: ", 97% of its statements". Behind digests:
+/// ", 84% of its statements, 91% of their time".
 pub(crate) fn part_of_recording(findings: &Findings) -> String {
     let own = findings.plan.own.as_ref();
+    if let Some(digests) = own.and_then(|own| own.digests.as_ref())
+        && digests.calls < digests.of_calls
+    {
+        let share = recorded_share(digests.calls, digests.of_calls);
+        let time = digests.time.map_or_else(String::new, |time| {
+            format!(", {} of their time", not_all(time))
+        });
+        return format!(", {share} of its statements{time}");
+    }
     let recording = own.and_then(|own| own.recording.as_ref());
     match recording.filter(|recording| recording.statements < recording.recorded) {
         Some(recording) => {
@@ -654,6 +706,19 @@ pub(super) fn recorded_part(statements: u64, recorded: u64, time: Option<f64>) -
         "{share} of the recorded statements ({} of {}){time}",
         count(statements),
         count(recorded)
+    )
+}
+
+/// "97% of the statements that your server has counted (16,103 of 16,535), with 71% of their time,".
+pub(super) fn digested_part(calls: u64, of_calls: u64, time: Option<f64>) -> String {
+    let share = recorded_share(calls, of_calls);
+    let time = time.map_or_else(String::new, |time| {
+        format!(", with {} of their time,", not_all(time))
+    });
+    format!(
+        "{share} of the statements that your server has counted ({} of {}){time}",
+        count(calls),
+        count(of_calls)
     )
 }
 

@@ -10,10 +10,10 @@ use octavo_experiment::{
 };
 use octavo_workload::{
     DataSpec,
-    user::{Own, OwnRecording},
+    user::{Own, OwnDigests, OwnRecording},
 };
 
-use super::caveat::{page_cache_did, recorded_part};
+use super::caveat::{digested_part, page_cache_did, recorded_part};
 use crate::{
     naming,
     number::{counted, distinct, join, list, number, percent, seconds},
@@ -165,9 +165,10 @@ fn workload(findings: &Findings) -> String {
 
 /// The user's own rows and statements.
 pub(crate) fn of_own_workload(own: &Own) -> [(&'static str, String); 2] {
-    let statements = match &own.recording {
-        Some(recording) => ("recording", recorded(recording)),
-        None => ("scripts", scripts(own)),
+    let statements = match (&own.recording, &own.digests) {
+        (Some(recording), _) => ("recording", recorded(recording)),
+        (None, Some(digests)) => ("digests", digested(digests)),
+        (None, None) => ("scripts", scripts(own)),
     };
     [("data", copied(own)), statements]
 }
@@ -195,6 +196,15 @@ fn recorded(recording: &OwnRecording) -> String {
         files.join(", "),
         counted(*transactions, "transaction"),
         counted(u64::from(*sessions), "session")
+    )
+}
+
+/// The digests that are sent.
+fn digested(digests: &OwnDigests) -> String {
+    let part = digested_part(digests.calls, digests.of_calls, digests.time);
+    format!(
+        "{} of {}: {part} each alone, as fast as they were answered",
+        digests.digests, digests.of
     )
 }
 

@@ -182,6 +182,8 @@ mod tests {
             unlike: Vec::new(),
             uneven: Vec::new(),
             recording: None,
+            digests: None,
+            without_digests: None,
             limits: Vec::new(),
             is_guess: false,
             guess_without: Vec::new(),

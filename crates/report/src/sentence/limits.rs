@@ -80,6 +80,8 @@ mod tests {
             unlike: Vec::new(),
             uneven: Vec::new(),
             recording: None,
+            digests: None,
+            without_digests: None,
             limits: vec![
                 limit(&[2, 8], "Close it"),
                 limit(&[8], "Pay"),

@@ -7,6 +7,7 @@
 
 mod call;
 mod client;
+mod digests;
 mod recorded;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::{
     user::{Own, Prepared, Runs},
 };
 use client::OwnClient;
+use digests::DigestClient;
 use recorded::RecordedClient;
 
 /// The family of the user's own statements. It is not among those that can be named.
@@ -182,6 +184,9 @@ impl Workload for OwnWorkload {
                     RecordedClient::new(replayed, prepared.kinds, order)
                 })
             }
+            Runs::Digests(drawn) => boxed(count, |index| {
+                DigestClient::new(drawn, prepared.kinds, &self.mix, seed, (index, count))
+            }),
         }
     }
 
@@ -263,6 +268,8 @@ mod tests {
                 unlike: Vec::new(),
                 uneven: Vec::new(),
                 recording: None,
+                digests: None,
+                without_digests: None,
                 limits: Vec::new(),
                 is_guess: false,
                 guess_without: Vec::new(),

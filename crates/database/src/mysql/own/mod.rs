@@ -5,6 +5,7 @@
 //! |---|---|
 //! | tools | the client and the dump program |
 //! | original | the user's server: what it is asked, and the dump |
+//! | digests | statements that the server counts, and where their values come from |
 //! | limits | what its schema and settings say of other page sizes |
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
@@ -12,6 +13,7 @@
 //! | sample | a part of the rows |
 //! | trial | a server with the schema alone, in which statements are tried |
 
+mod digests;
 mod limits;
 mod original;
 mod propose;
@@ -36,7 +38,7 @@ use super::{configured::Mysql, layout::Layout, load, session::Session};
 use crate::{
     CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
     error::unless_stopped,
-    own::{Statements, make_private, told_if_lost},
+    own::{Statements, digested::FoundDigests, make_private, told_if_lost},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -77,11 +79,16 @@ impl CopyOwn for Mysql {
         recording::read(copy, original.sql_mode(), files)
     }
 
+    fn read_digests(&self, source: &OsStr) -> Result<FoundDigests> {
+        digests::read(&Original::open(source, self.programs()?)?)
+    }
+
     fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {
         let original = Original::open(source, self.programs()?)?;
-        let prepared = Trial::begin(self.programs()?, &original)?.prepare(statements)?;
+        let runnable = Trial::begin(self.programs()?, &original)?.prepare(statements)?;
         Ok(Tried {
-            prepared,
+            prepared: runnable.prepared,
+            digests: runnable.digests,
             unlike: original.unlike(),
             sorts_by_bytes: false,
         })

@@ -64,15 +64,20 @@ static NEITHER: Dialect = dialect(false, false);
 const REMEDY: &str = "log with general_log = ON, or slow_query_log = ON and long_query_time = 0, \
                       and log_output = FILE";
 
-/// Reads logs in their order.
-pub(super) fn read(copy: &CopyOf, sql_mode: &str, paths: &[PathBuf]) -> Result<Recording> {
+/// How a server with this SQL mode writes statements.
+pub(super) fn dialect_of(sql_mode: &str) -> &'static Dialect {
     let has = |mode: &str| sql_mode.split(',').any(|of| of.eq_ignore_ascii_case(mode));
-    let dialect = match (has("NO_BACKSLASH_ESCAPES"), has("ANSI_QUOTES")) {
+    match (has("NO_BACKSLASH_ESCAPES"), has("ANSI_QUOTES")) {
         (false, false) => &USUAL,
         (false, true) => &ANSI_QUOTES,
         (true, false) => &NO_BACKSLASHES,
         (true, true) => &NEITHER,
-    };
+    }
+}
+
+/// Reads logs in their order.
+pub(super) fn read(copy: &CopyOf, sql_mode: &str, paths: &[PathBuf]) -> Result<Recording> {
+    let dialect = dialect_of(sql_mode);
     let mut reading = Reading {
         database: copy.name.as_bytes(),
         of_sessions: HashMap::new(),

@@ -3,10 +3,7 @@
 
 use octavo_script::{Described, Part, words};
 use octavo_units::PageSize;
-use octavo_workload::{
-    ConnectionError,
-    user::{OwnStatement, Prepared},
-};
+use octavo_workload::{ConnectionError, user::OwnStatement};
 use tempfile::TempDir;
 
 use super::{
@@ -20,8 +17,8 @@ use super::{
 use crate::{
     DatabaseError, OwnError, Result, files,
     own::{
-        NO_VARIABLE, Refused, Shown, Statements, first_word, make_private, numbered, on_server,
-        prepare,
+        NO_VARIABLE, Refused, Runnable, Shown, Statements, first_word, make_private, numbered,
+        on_server, prepare,
     },
     server::account::Account,
 };
@@ -97,7 +94,7 @@ impl Trial {
     }
 
     /// Tries statements, without running them.
-    pub(super) fn prepare(mut self, statements: Statements<'_>) -> Result<Prepared, OwnError> {
+    pub(super) fn prepare(mut self, statements: Statements<'_>) -> Result<Runnable, OwnError> {
         prepare(statements, None, &mut |shown| self.describe(shown))
     }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | tools | `psql`, `pg_dump` and `pg_restore`, and which versions go together |
 //! | original | the user's server: what it is asked, and the dump |
+//! | digests | statements that the server counts, and where their values come from |
 //! | limits | what its schema and settings say of other page sizes |
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
@@ -13,6 +14,7 @@
 //! | setup | encoding, order of texts and settings of the database |
 //! | trial | a server with the schema alone, in which statements are tried |
 
+mod digests;
 mod limits;
 mod original;
 mod propose;
@@ -39,7 +41,7 @@ use octavo_workload::user::{CopyOf, Copying};
 use super::{configured::Postgres, load, session::Session};
 use crate::{
     CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
-    own::{Statements, make_private, told_if_lost},
+    own::{Statements, digested::FoundDigests, make_private, told_if_lost},
     server::{account::Account, tree},
 };
 use original::Original;
@@ -73,6 +75,10 @@ impl CopyOwn for Postgres {
         files: &[PathBuf],
     ) -> Result<Recording> {
         recording::read(copy, files)
+    }
+
+    fn read_digests(&self, source: &OsStr) -> Result<FoundDigests> {
+        digests::read(&Original::open(source, &self.programs)?)
     }
 
     fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {

@@ -23,7 +23,7 @@ use crate::{
     own::recorded::{Capped, Lines, gather, refuse},
 };
 
-const DIALECT: Dialect = Dialect {
+pub(super) static DIALECT: Dialect = Dialect {
     has_backslashes: false,
     has_double_quoted_texts: false,
     has_hash_comments: false,

@@ -132,7 +132,7 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
         on_server(shown, sql, columns.map(|column| column.name).collect())
     })
     .unwrap();
-    let workload = workload(prepared);
+    let workload = workload(prepared.prepared);
     let mut session = server.connect(&[]).unwrap();
     session.prepare_all(workload.statements()).unwrap();
     let from = fs::read(&log).unwrap().len();
@@ -155,6 +155,8 @@ fn workload(prepared: Prepared) -> Box<dyn Workload> {
         unlike: Vec::new(),
         uneven: Vec::new(),
         recording: None,
+        digests: None,
+        without_digests: None,
         limits: Vec::new(),
         is_guess: false,
         guess_without: Vec::new(),
@@ -323,6 +325,7 @@ fn a_recording_gives_the_statements_that_were_recorded() {
                 on_server(shown, sql, columns.map(|column| column.name).collect())
             })
             .unwrap();
+            let prepared = prepared.prepared;
             let count = prepared.recording().unwrap().transactions.len();
             let workload = workload(prepared);
             let mut session = server.connect(&[]).unwrap();

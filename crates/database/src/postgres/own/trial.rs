@@ -99,7 +99,7 @@ impl Trial {
         statements: Statements<'_>,
         mut unlike: Vec<String>,
     ) -> Result<Tried, OwnError> {
-        let prepared = prepare(statements, None, &mut |shown| self.describe(shown))?;
+        let runnable = prepare(statements, None, &mut |shown| self.describe(shown))?;
         if let Some(order) = &self.by_bytes {
             unlike.push(format!(
                 "the servers here cannot sort texts as {order}, so LIKE and ranges of texts may be \
@@ -107,7 +107,8 @@ impl Trial {
             ));
         }
         Ok(Tried {
-            prepared,
+            prepared: runnable.prepared,
+            digests: runnable.digests,
             unlike,
             sorts_by_bytes: self.by_bytes.is_some(),
         })

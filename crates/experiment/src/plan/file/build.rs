@@ -237,12 +237,15 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
         copy_rate,
         script,
         recording,
+        digests,
         define,
     } = &sections.workload;
+    let digests = digests.as_ref().filter(|digests| digests.value);
     let Some(source) = copy_of else {
         let needs = script.iter().chain(recording).chain(define);
         let needs = needs.map(|entry| &entry.span);
         let needs = needs.chain(sample.iter().map(|entry| &entry.span));
+        let needs = needs.chain(digests.iter().map(|entry| &entry.span));
         let needs = needs.chain(copy_rate.iter().map(|entry| &entry.span));
         return match needs.min_by_key(|span| span.start) {
             Some(span) => Err(SpanError::new(
@@ -267,6 +270,13 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
         return Err(SpanError::new(
             &second.span,
             "scripts and recordings exclude each other: name one kind of them",
+        ));
+    }
+    let others = scripts.or(recordings).or(define.first());
+    if let (Some(_), Some(second)) = (others, digests) {
+        return Err(SpanError::new(
+            &second.span,
+            "digests stand for all statements: leave scripts and recordings out",
         ));
     }
     let mut definitions = Definitions::default();
@@ -297,6 +307,7 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
             .map(|entry| ScriptFile::written(&entry.value))
             .collect(),
         recordings: values(recording).into_iter().map(PathBuf::from).collect(),
+        digests: digests.is_some(),
         definitions,
         clients: None,
     }))

@@ -58,6 +58,8 @@ pub(super) struct WorkloadKeys {
     pub(super) copy_rate: Option<SpannedValue<ByteCount>>,
     pub(super) script: List<String>,
     pub(super) recording: List<String>,
+    /// Whether the server's digests are to run.
+    pub(super) digests: Option<SpannedValue<bool>>,
     /// Variables of the scripts: `NAME=VALUE`.
     pub(super) define: List<String>,
 }

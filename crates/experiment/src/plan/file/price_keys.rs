@@ -40,6 +40,7 @@ fn read<T: FromStr<Err = PriceError>>(
         Scalar::Text(text) => text.parse(),
         Scalar::Whole(number) => of_number(number as f64),
         Scalar::Fraction(number) => of_number(number),
+        Scalar::Truth(value) => value.to_string().parse(),
     }
     .map_err(text_of)
 }
@@ -50,7 +51,7 @@ impl Written for Currency {
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
         match scalar {
             Scalar::Text(text) => Some(text.parse().map_err(text_of)),
-            Scalar::Whole(_) | Scalar::Fraction(_) => None,
+            Scalar::Whole(_) | Scalar::Fraction(_) | Scalar::Truth(_) => None,
         }
     }
 }

@@ -50,6 +50,7 @@ pub(super) enum Scalar<'a> {
     Text(&'a str),
     Whole(i128),
     Fraction(f64),
+    Truth(bool),
 }
 
 impl Scalar<'_> {
@@ -58,7 +59,7 @@ impl Scalar<'_> {
         match self {
             Self::Text(text) => Some(text.to_owned()),
             Self::Whole(number) => Some(number.to_string()),
-            Self::Fraction(_) => None,
+            Self::Fraction(_) | Self::Truth(_) => None,
         }
     }
 
@@ -67,6 +68,7 @@ impl Scalar<'_> {
             Self::Text(text) => Unexpected::Str(text),
             Self::Whole(number) => Unexpected::Signed(i64::try_from(*number).unwrap_or(i64::MAX)),
             Self::Fraction(number) => Unexpected::Float(*number),
+            Self::Truth(value) => Unexpected::Bool(*value),
         }
     }
 }
@@ -132,6 +134,10 @@ impl<T: Written> Visitor<'_> for Reader<T> {
         self.read(Scalar::Whole(number))
     }
 
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
+        self.read(Scalar::Truth(value))
+    }
+
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
         self.read(Scalar::Fraction(number))
     }
@@ -143,6 +149,17 @@ impl Written for String {
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
         match scalar {
             Scalar::Text(text) => Some(Ok(text.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+impl Written for bool {
+    const FORMS: &'static str = "true or false";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        match scalar {
+            Scalar::Truth(value) => Some(Ok(value)),
             _ => None,
         }
     }
@@ -219,6 +236,7 @@ impl Written for DeferredValue {
             Scalar::Text(text) => Self::Text(text.to_owned()),
             Scalar::Whole(number) => Self::Whole(number),
             Scalar::Fraction(number) => Self::Fraction(number),
+            Scalar::Truth(_) => return None,
         }))
     }
 }
@@ -340,6 +358,7 @@ impl Written for Share {
                     .and_then(|percent| percent.trim().parse::<f64>().ok())
                     .map(|percent| percent / 100.0),
             ),
+            Scalar::Truth(_) => return None,
         };
         Some(
             share

@@ -1,0 +1,384 @@
+//! Digests of a server as statements, with the queries that their values come from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use octavo_recording::{
+    Dialect, FORMS_MAX, Left,
+    digest::{Catalog, Class, Digest, Draw, Expression, Planned, Style, Table, plan},
+};
+use octavo_script::{Part, StatementKind, statement_kind};
+use octavo_workload::user::{DrawnDigest, LeftOut, OwnDigests, Prepared, ValueSource};
+
+use super::{Describe, OwnError, Refused, Runnable, Shown, without_values};
+
+/// Rows of a table whose values are drawn. Chosen: a key drawn from so many is found in a cache
+/// more easily than one drawn from all only where the cache is smaller than their pages.
+pub(crate) const ROWS: usize = 5_000;
+
+/// What a server has counted.
+#[derive(Debug)]
+pub enum FoundDigests {
+    /// Digests.
+    Usable(Digests),
+    /// None, for a reason that its user may change: half a sentence.
+    None(String),
+    /// None: databases of this kind count none.
+    Never,
+}
+
+/// The digests of a server.
+#[derive(Debug)]
+pub struct Digests {
+    pub(crate) digests: Vec<Digest>,
+    pub(crate) catalog: Catalog,
+    pub(crate) dialect: &'static Dialect,
+    pub(crate) style: Style,
+    /// What the server gives in the place of a text that the account may not read.
+    pub(crate) hidden: Option<&'static str>,
+    /// A query for the values of a table.
+    pub(crate) query: fn(&Table, &Wanted) -> String,
+    /// What stands around a parameter of a class of values.
+    pub(crate) around: fn(Class) -> Option<(&'static str, &'static str)>,
+}
+
+/// What is wanted of a table's rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Columns, with what of them.
+    pub(crate) columns: BTreeSet<(usize, Expression)>,
+    /// Columns whose largest values are wanted.
+    pub(crate) largest: BTreeSet<usize>,
+}
+
+impl Wanted {
+    fn add(&mut self, other: &Self) {
+        self.columns.extend(&other.columns);
+        self.largest.extend(&other.largest);
+    }
+}
+
+/// The columns that rows are put into a fixed order by: those of the first unique key, or else
+/// all that is wanted of them.
+pub(crate) fn order<'t>(table: &'t Table, wanted: &Wanted) -> Vec<&'t str> {
+    let columns: Vec<usize> = match table.keys.first() {
+        Some(key) => key.clone(),
+        None => wanted.columns.iter().map(|(column, _)| *column).collect(),
+    };
+    columns
+        .into_iter()
+        .map(|column| table.columns[column].sql.as_str())
+        .collect()
+}
+
+impl Digests {
+    /// All digests, those that ran most often first.
+    fn sorted(&self) -> Vec<&Digest> {
+        let mut sorted: Vec<&Digest> = self.digests.iter().collect();
+        sorted.sort_by(|one, other| (other.calls, &one.text).cmp(&(one.calls, &other.text)));
+        sorted
+    }
+
+    /// How often all of them ran that do not begin or end transactions.
+    pub fn calls(&self) -> u64 {
+        let statements = self.digests.iter().filter(|digest| !is_end(&digest.text));
+        statements.map(|digest| digest.calls).sum()
+    }
+
+    /// The statement of a digest.
+    fn plan(&self, digest: &Digest) -> Result<Planned, Left> {
+        if self.hidden == Some(digest.text.as_str()) {
+            return Err(Left::Hidden);
+        }
+        plan(digest, self.dialect, self.style, &self.catalog)
+    }
+
+    /// What the values of a statement need of each table.
+    fn wanted(&self, planned: &Planned) -> BTreeMap<usize, Wanted> {
+        let mut all: BTreeMap<usize, Wanted> = BTreeMap::new();
+        for row in &planned.rows {
+            all.entry(row.table).or_default();
+        }
+        for draw in &planned.draws {
+            match *draw {
+                Draw::Column {
+                    row,
+                    column,
+                    expression,
+                }
+                | Draw::Next {
+                    row,
+                    column,
+                    expression,
+                } => {
+                    let table = planned.rows[row].table;
+                    let wanted = all.entry(table).or_default();
+                    wanted.columns.insert((column, expression));
+                }
+                Draw::Several { table, column, .. } => {
+                    let wanted = all.entry(table).or_default();
+                    wanted.columns.insert((column, Expression::Value));
+                }
+                Draw::New { table, column } => {
+                    all.entry(table).or_default().largest.insert(column);
+                }
+                Draw::Amount | Draw::Whole(_) | Draw::Word(_) => {}
+            }
+        }
+        all
+    }
+
+    /// A statement's text with what its values need around them.
+    fn parts(&self, planned: &Planned) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for part in &planned.parts {
+            let around = match part {
+                Part::Parameter(position) => self.around_draw(planned, &planned.draws[*position]),
+                Part::Text(_) => None,
+            };
+            match around {
+                Some((before, behind)) => parts.extend([
+                    Part::Text(before.to_owned()),
+                    part.clone(),
+                    Part::Text(behind.to_owned()),
+                ]),
+                None => parts.push(part.clone()),
+            }
+        }
+        parts
+    }
+
+    fn around_draw(&self, planned: &Planned, draw: &Draw) -> Option<(&'static str, &'static str)> {
+        let (Draw::Column { row, column, .. } | Draw::Next { row, column, .. }) = *draw else {
+            return None;
+        };
+        let table = &self.catalog.tables[planned.rows[row].table];
+        (self.around)(table.columns[column].class)
+    }
+
+    /// The statements as they stand, with how often they ran, for somebody to read.
+    pub fn shown(&self) -> String {
+        let all: u64 = self.sorted().iter().map(|digest| digest.calls).sum();
+        let mut text = String::from(
+            "-- Digests of the server. Set the values of :p1 and so on, put each statement that you want into a\n\
+             -- file of its own, and give these with --script FILE@WEIGHT.\n",
+        );
+        for (number, digest) in self.sorted().into_iter().enumerate() {
+            let share = digest.calls as f64 * 100.0 / all.max(1) as f64;
+            let one_line = digest.text.replace(char::is_control, " ");
+            let head = format!(
+                "\n-- digest {}: {} calls ({share:.2}%)",
+                number + 1,
+                digest.calls
+            );
+            match self.plan(digest) {
+                Ok(planned) => {
+                    let sql: String = planned
+                        .parts
+                        .iter()
+                        .map(|part| match part {
+                            Part::Text(text) => text.replace(char::is_control, " "),
+                            Part::Parameter(position) => format!(":p{}", position + 1),
+                        })
+                        .collect();
+                    let draws = planned.draws.iter().enumerate().map(|(position, draw)| {
+                        format!("--   :p{} {}\n", position + 1, self.told(&planned, draw))
+                    });
+                    text += &format!("{head}\n{}{};\n", draws.collect::<String>(), sql.trim());
+                }
+                Err(_) if is_end(&digest.text) => {
+                    text +=
+                        &format!("{head}, left out: begins or ends a transaction\n-- {one_line}\n");
+                }
+                Err(left) => text += &format!("{head}, left out: {left}\n-- {one_line}\n"),
+            }
+        }
+        text
+    }
+
+    /// What a value is drawn from.
+    fn told(&self, planned: &Planned, draw: &Draw) -> String {
+        let name = |table: usize, column: usize| {
+            let table = &self.catalog.tables[table];
+            format!("{}.{}", table.sql, table.columns[column].sql).replace(char::is_control, " ")
+        };
+        match *draw {
+            Draw::Column { row, column, .. } => {
+                format!(
+                    "is of {}, row {}",
+                    name(planned.rows[row].table, column),
+                    row + 1
+                )
+            }
+            Draw::Next { row, column, .. } => {
+                let table = planned.rows[row].table;
+                format!(
+                    "is the next one of {}, row {}",
+                    name(table, column),
+                    row + 1
+                )
+            }
+            Draw::Several {
+                table,
+                column,
+                count,
+            } => format!("is an array of {count} of {}", name(table, column)),
+            Draw::New { table, column } => format!("is new in {}", name(table, column)),
+            Draw::Amount => "is a number from 1 to 25".into(),
+            Draw::Whole(number) => format!("is {number}"),
+            Draw::Word(word) => format!("is {word}"),
+        }
+    }
+}
+
+/// Whether a statement begins or ends a transaction.
+fn is_end(text: &str) -> bool {
+    matches!(
+        statement_kind(text),
+        StatementKind::Begin(_) | StatementKind::End(_)
+    )
+}
+
+/// Puts digests into a database's words.
+///
+/// # Errors
+/// [`OwnError::NoDigest`] where none can run.
+pub(super) fn prepare_digests(
+    digests: &Digests,
+    check: Option<&'static str>,
+    describe: &mut Describe<'_>,
+) -> Result<Runnable, OwnError> {
+    let mut told = OwnDigests {
+        digests: 0,
+        of: 0,
+        calls: 0,
+        of_calls: 0,
+        time: None,
+        ends: 0,
+        left: Vec::new(),
+    };
+    let mut left: BTreeMap<Left, u64> = BTreeMap::new();
+    let mut first_refusal = None;
+    let mut drawn: Vec<DrawnDigest> = Vec::new();
+    let mut wanted: BTreeMap<usize, Wanted> = BTreeMap::new();
+    let (mut took, mut took_all) = (0.0, 0.0);
+    for (number, digest) in digests.sorted().into_iter().enumerate() {
+        if is_end(&digest.text) {
+            told.ends += digest.calls;
+            continue;
+        }
+        told.of += 1;
+        told.of_calls += digest.calls;
+        took_all += digest.took.as_secs_f64();
+        let result = digests
+            .plan(digest)
+            .and_then(|planned| match drawn.len() < FORMS_MAX {
+                true => Ok(planned),
+                false => Err(Left::Rare),
+            });
+        let planned = match result {
+            Ok(planned) => planned,
+            Err(reason) => {
+                *left.entry(reason).or_default() += digest.calls;
+                continue;
+            }
+        };
+        let shown = Shown {
+            parts: &digests.parts(&planned),
+            parameters: planned.draws.len(),
+            line: number + 1,
+            is_alone: true,
+            wants_columns: false,
+        };
+        match describe(&shown) {
+            Ok((statement, _)) => {
+                for (table, of) in digests.wanted(&planned) {
+                    wanted.entry(table).or_default().add(&of);
+                }
+                told.digests += 1;
+                told.calls += digest.calls;
+                took += digest.took.as_secs_f64();
+                drawn.push(DrawnDigest {
+                    statement,
+                    name: format!("digest {}", number + 1),
+                    draws: planned.draws,
+                    rows: planned.rows,
+                    calls: digest.calls,
+                });
+            }
+            Err(Refused::Statement { message, .. }) => {
+                first_refusal.get_or_insert_with(|| without_values(&message));
+                *left.entry(Left::Refused).or_default() += digest.calls;
+            }
+            Err(Refused::Database(error)) => return Err(error.into()),
+        }
+    }
+    told.time = (took_all > 0.0).then(|| took / took_all);
+    told.left = left
+        .iter()
+        .map(|(reason, calls)| LeftOut {
+            reason: reason.to_string(),
+            statements: *calls,
+        })
+        .collect();
+    if told.calls == 0 {
+        let left = left.iter().map(|(why, calls)| format!("{calls} {why}"));
+        let left: Vec<String> = left.collect();
+        let reason = match left.is_empty() {
+            true => "there is none".into(),
+            false => format!("there are {}", left.join(", ")),
+        };
+        return Err(OwnError::NoDigest {
+            reason: first_refusal.unwrap_or(reason),
+        });
+    }
+    let mut sources = Vec::new();
+    for (table, of) in &wanted {
+        sources.push(source(digests, *table, of, describe)?);
+    }
+    Ok(Runnable {
+        prepared: Prepared::digests(drawn, sources, check),
+        digests: Some(told),
+    })
+}
+
+/// The query for the values of a table.
+fn source(
+    digests: &Digests,
+    table: usize,
+    wanted: &Wanted,
+    describe: &mut Describe<'_>,
+) -> Result<ValueSource, OwnError> {
+    let of = &digests.catalog.tables[table];
+    let parts = [Part::Text((digests.query)(of, wanted))];
+    let shown = Shown {
+        parts: &parts,
+        parameters: 0,
+        line: 1,
+        is_alone: true,
+        wants_columns: true,
+    };
+    let (statement, _) = describe(&shown).map_err(|refused| match refused {
+        Refused::Statement { message, .. } => OwnError::NoDigest {
+            reason: without_values(&message),
+        },
+        Refused::Database(error) => error.into(),
+    })?;
+    let class = |column: usize| of.columns[column].class;
+    Ok(ValueSource {
+        table,
+        statement,
+        columns: wanted
+            .columns
+            .iter()
+            .map(|(column, expression)| {
+                // An element is of another type, which is not known.
+                let class = match expression {
+                    Expression::Value => class(*column),
+                    _ => Class::Other,
+                };
+                (*column, *expression, class)
+            })
+            .collect(),
+        largest: wanted.largest.iter().map(|of| (*of, class(*of))).collect(),
+    })
+}

@@ -12,6 +12,7 @@
 mod dialect;
 mod form;
 mod gathering;
+mod lane;
 mod left;
 mod recording;
 mod token;
@@ -20,4 +21,4 @@ pub use dialect::{Dialect, Mark, Type};
 pub use form::split;
 pub use gathering::{FORMS_MAX, Gathering, HELD_MAX};
 pub use left::Left;
-pub use recording::{Datum, End, Form, Recording, Step, Transaction};
+pub use recording::{Datum, End, Form, Pause, Recording, Step, Transaction};

@@ -12,6 +12,7 @@
 //! | sample | a part of the rows |
 //! | trial | a server with the schema alone, in which statements are tried |
 
+mod clock;
 mod limits;
 mod original;
 mod propose;

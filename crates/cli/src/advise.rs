@@ -106,6 +106,10 @@ fn settings(
         .settings(flags.cells.random.seed, flags.cells.clients)
     {
         Some(own) => {
+            let own = OwnSettings {
+                pace: flags.pace,
+                ..own
+            };
             let database = flags.own.database(flags.database.given.as_deref())?;
             plan_of_own(database, &own, &flags.cells, storage, &|| {
                 watcher.is_interrupted()

@@ -101,7 +101,9 @@ impl Session {
     /// A statement begins.
     fn arrives(&mut self, now: Duration) {
         // Clocks are set back, and logs are joined.
-        let since = self.last_seen.map_or(Duration::ZERO, |last| now.saturating_sub(last));
+        let since = self
+            .last_seen
+            .map_or(Duration::ZERO, |last| now.saturating_sub(last));
         self.waited = self.waited.plus(Pause::new(since, !self.has_end));
         self.last_seen = self.last_seen.max(Some(now));
         self.has_end = false;

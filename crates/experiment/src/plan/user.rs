@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use octavo_script::Definitions;
-use octavo_workload::user::Copying;
+use octavo_workload::user::{Copying, Pace};
 
 /// A script that the user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct OwnSettings {
     pub scripts: Vec<ScriptFile>,
     /// Recordings whose statements run instead of scripts', in their order.
     pub recordings: Vec<PathBuf>,
+    /// The pace at which recorded transactions are sent, or as fast as they are answered.
+    pub pace: Option<Pace>,
     /// Variables that are set for all of them.
     pub definitions: Definitions,
     /// How many clients, or as many as the database's description says.

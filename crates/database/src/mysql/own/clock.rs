@@ -65,7 +65,11 @@ impl Clock {
     }
 
     fn spread(&mut self, at: Duration) -> Duration {
-        let Some((count, read)) = self.seconds.get_mut(&at.as_secs()).filter(|_| is_whole(&at)) else {
+        let Some((count, read)) = self
+            .seconds
+            .get_mut(&at.as_secs())
+            .filter(|_| is_whole(&at))
+        else {
             return at;
         };
         // In the middle of its part of the second.

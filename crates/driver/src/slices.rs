@@ -450,7 +450,22 @@ fn user_time() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::divided;
+    use super::*;
+
+    #[test]
+    fn a_clock_goes_on_where_it_stood() {
+        let ms = Duration::from_millis;
+        let origin = Instant::now() + ms(10_000);
+        let clock = SliceClock {
+            origin,
+            begin: ms(500),
+        };
+        assert_eq!(clock.instant(ms(700)), origin + ms(200));
+        // What was due before the slice began is late by that, too.
+        assert_eq!(clock.instant(ms(450)), origin.checked_sub(ms(50)).unwrap());
+        assert_eq!(clock.time(origin + ms(200)), ms(700));
+        let _is_no_panic = clock.instant(Duration::MAX);
+    }
 
     #[test]
     fn shares_have_their_parts() {

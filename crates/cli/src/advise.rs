@@ -106,6 +106,10 @@ fn settings(
         .settings(flags.cells.random.seed, flags.cells.clients)
     {
         Some(own) => {
+            let own = OwnSettings {
+                pace: flags.pace,
+                ..own
+            };
             let database = flags.own.database(flags.database.given.as_deref())?;
             let stopped = || watcher.is_interrupted();
             let os_memory = flags.device.name.is_none();

@@ -17,7 +17,7 @@ use octavo_workload::{Workload, WorkloadSpec};
 use crate::{
     advise::show_script,
     failure::Failure,
-    flags::{BenchFlags, NOOP},
+    flags::{BenchFlags, NOOP, PaceName},
     limits,
     load::{self, RequestedDatabase, requested_own},
     watcher::Watcher,
@@ -51,6 +51,13 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         Some(flags.connections()),
     ) {
         Some(settings) => {
+            let settings = OwnSettings {
+                pace: match flags.pace {
+                    Some(PaceName::Recorded(pace)) => Some(pace),
+                    Some(PaceName::Spec) | None => None,
+                },
+                ..settings
+            };
             let (database, spec) = own_run(&flags, &settings, &watcher)?;
             (RequestedRun::new(&flags, spec)?, Some(database))
         }

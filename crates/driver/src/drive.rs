@@ -3,7 +3,7 @@
 use std::{sync::Mutex, thread, time::Duration};
 
 use octavo_database::Running;
-use octavo_workload::Audit;
+use octavo_workload::{Audit, Client};
 
 use crate::{
     arrivals::Arrivals,
@@ -51,7 +51,7 @@ pub fn drive(
         {
             let session = Session {
                 index,
-                connection: Metered::new(connection, settings.workload.statements()),
+                connection: Metered::new(connection, settings.workload.statements(), shared.stop()),
                 lasting: Some((database, &shared)),
                 kinds: settings.workload.transactions(),
                 statements: settings.workload.statements(),
@@ -131,7 +131,7 @@ impl Terminals {
                 Some((workload.clients(seed, terminals), false))
             }
             Load::Paced { terminals } => Some((workload.operators(seed, terminals.max(1)), true)),
-            Load::Closed { .. } | Load::Open { .. } | Load::Ramp(_) => None,
+            Load::Closed { .. } | Load::Open { .. } | Load::Ramp(_) | Load::Recorded { .. } => None,
         };
         assert!(
             matches!(settings.length, RunLength::Time { .. })
@@ -171,13 +171,22 @@ impl Terminals {
             }
             _ => Duration::ZERO,
         };
-        let source = |client| match &self.arrivals {
-            Some(arrivals) => TransactionSource::Arriving {
+        let dues = |client: &dyn Client| match settings.load {
+            Load::Recorded { .. } => client.dues(),
+            _ => None,
+        };
+        let source = |client: Box<dyn Client>| match (&self.arrivals, dues(client.as_ref())) {
+            (Some(arrivals), _) => TransactionSource::Arriving {
                 client,
                 arrivals,
                 watch,
             },
-            None => TransactionSource::Own(client),
+            (None, Some(dues)) => TransactionSource::Timed {
+                client,
+                dues,
+                next: 0,
+            },
+            (None, None) => TransactionSource::Own(client),
         };
         clients.into_iter().map(source).collect()
     }

@@ -47,6 +47,7 @@ pub mod stability;
 pub mod steady;
 #[cfg(test)]
 mod tests;
+mod timetable;
 mod wait;
 mod worker;
 

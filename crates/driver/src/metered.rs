@@ -1,27 +1,54 @@
-//! A connection that counts the bytes of the values that statements change.
+//! A connection that counts the bytes of the values that statements change, and how long whoever sends
+//! them waits by itself.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
 
 use octavo_workload::{
     Connection, ConnectionError,
     connection::{Access, Batch, BatchVisitor, RowVisitor, Statement, StatementId, Value, Wants},
 };
 
-pub(crate) struct Metered {
+/// The longest sleep of a pause, so that a load which has to end does so soon.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+pub(crate) struct Metered<'a> {
     connection: Box<dyn Connection + Send>,
     statements: &'static [Statement],
     /// Of the transaction that is open or ended last.
     changed_bytes: u64,
+    /// Pauses since they were last forgotten.
+    paused: Duration,
+    /// Whether to wait no longer.
+    stop: &'a AtomicBool,
 }
 
-impl Metered {
+impl<'a> Metered<'a> {
     pub(crate) fn new(
         connection: Box<dyn Connection + Send>,
         statements: &'static [Statement],
+        stop: &'a AtomicBool,
     ) -> Self {
         Self {
             connection,
             statements,
             changed_bytes: 0,
+            paused: Duration::ZERO,
+            stop,
         }
+    }
+
+    /// What was waited since a transaction began, which is no time of the database's.
+    pub(crate) fn paused(&self) -> Duration {
+        self.paused
+    }
+
+    /// A transaction begins.
+    pub(crate) fn forget_pauses(&mut self) {
+        self.paused = Duration::ZERO;
     }
 
     /// The bytes of the values that a statement gives each row that it meets.
@@ -36,7 +63,19 @@ impl Metered {
     }
 }
 
-impl Connection for Metered {
+impl Connection for Metered<'_> {
+    fn pause(&mut self, time: Duration) {
+        let begin = Instant::now();
+        while !self.stop.load(Ordering::Acquire) {
+            let left = time.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            thread::sleep(left.min(STOP_POLL_INTERVAL));
+        }
+        self.paused += begin.elapsed();
+    }
+
     fn begin(&mut self, access: Access) -> Result<(), ConnectionError> {
         self.connection.begin(access)
     }

@@ -48,6 +48,11 @@ impl RunState {
         self.ending.load(Ordering::Acquire)
     }
 
+    /// What says that workers must stop.
+    pub(crate) fn stop(&self) -> &AtomicBool {
+        &self.ending
+    }
+
     pub(crate) fn end(&self) {
         self.ending.store(true, Ordering::Release);
     }

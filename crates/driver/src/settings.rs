@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use octavo_units::{Rate, Seed};
-use octavo_workload::Workload;
+use octavo_workload::{Workload, user::Pace};
 use serde::{Deserialize, Serialize};
 
 use crate::{arrivals::ArrivalProcess, ramp::Ramp};
@@ -30,6 +30,12 @@ pub enum Load {
     /// step of the ramp; as many connections as the ramp has at its end. The warm-up has
     /// those of the first step.
     Ramp(Ramp),
+    /// Each connection's client has times for its transactions ([`octavo_workload::Client::dues`]), as they were
+    /// recorded.
+    Recorded {
+        /// The pace.
+        pace: Pace,
+    },
     /// Each terminal's operator takes the times of the specification.
     Paced {
         /// Terminals.

@@ -14,7 +14,7 @@ use std::{
 
 use octavo_database::Running;
 use octavo_units::Seed;
-use octavo_workload::{Audit, Client, Workload};
+use octavo_workload::{Audit, Client, Dues, Workload};
 
 use crate::{
     counts::{Counts, Event},
@@ -22,7 +22,9 @@ use crate::{
     metered::Metered,
     recorder::{Recorder, lock},
     run_state::POLL_INTERVAL,
-    worker::Session,
+    timetable::{Stretch, Timetable},
+    wait,
+    worker::{FOREVER, Session},
 };
 
 /// Settings of a load in slices.
@@ -42,12 +44,16 @@ pub struct SliceSettings<'a> {
 /// What the sessions did in a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadSlice {
-    /// From letting the sessions go to the end of the last one's transaction.
+    /// From letting the sessions go to the end of the last one's transaction. Where transactions have
+    /// times, at least until the next one is due.
     pub elapsed: Duration,
     /// Transactions that ended as the workload wants.
     pub transactions: u64,
     /// Of these, commits of the counted kinds.
     pub counted: u64,
+    /// Where transactions have times, the response times of the counted ones together: each from when
+    /// it was due to its end, without what its session waited in it as recorded.
+    pub response: Option<Duration>,
     /// Time of the sessions' threads on a CPU in user mode. Where the database
     /// runs in them, that is in it. In steps of 10 ms, whose sum over slices is
     /// true.
@@ -59,13 +65,17 @@ pub struct LoadSlice {
 /// All sessions take their transactions from one count, so a slice ends when
 /// the last of so many transactions does. With one session the same seed
 /// therefore gives the same transactions in each slice, whatever the speed. Where clients have
-/// [shares](Client::share), each session has a count of its own.
+/// [shares](Client::share), each session has a count of its own. Where transactions have times
+/// ([`Client::dues`]), a slice has those that are due first, and each session as many of them as are
+/// its own: nobody's time is the end of somebody else's transaction.
 pub struct SlicedLoad {
     shared: Arc<Shared>,
-    workers: Vec<(Sender<()>, JoinHandle<Audit>)>,
+    workers: Vec<(Sender<Turn>, JoinHandle<Audit>)>,
     done: Receiver<Result<SessionEnd, DriverError>>,
     /// Spare buffer for emptying the recorders.
     spare: Vec<Event>,
+    /// Where transactions have times.
+    timetable: Option<Timetable>,
     /// The share of each session, where clients have any.
     shares: Vec<u64>,
     /// Transactions of all slices so far.
@@ -97,8 +107,42 @@ impl Shared {
 
 /// The end of a session's part of a slice.
 struct SessionEnd {
+    session: usize,
     at: Instant,
     cpu: Duration,
+    response: Duration,
+}
+
+/// A session's part of a slice begins.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// Where transactions have times.
+    clock: Option<SliceClock>,
+    /// The time of the clock before which the session begins none.
+    ready: Duration,
+}
+
+/// The clock of a slice.
+#[derive(Clone, Copy)]
+struct SliceClock {
+    origin: Instant,
+    /// Its time at the origin.
+    begin: Duration,
+}
+
+impl SliceClock {
+    /// When it shows this time; its origin where no clock goes back so far.
+    fn instant(&self, time: Duration) -> Instant {
+        let instant = match time.checked_sub(self.begin) {
+            Some(ahead) => self.origin.checked_add(ahead.min(FOREVER)),
+            None => self.origin.checked_sub(self.begin.saturating_sub(time)),
+        };
+        instant.unwrap_or(self.origin)
+    }
+
+    fn time(&self, instant: Instant) -> Duration {
+        self.begin + instant.saturating_duration_since(self.origin)
+    }
 }
 
 impl SlicedLoad {
@@ -113,10 +157,14 @@ impl SlicedLoad {
         let clients = settings.workload.clients(settings.seed, connections);
         let shares: Option<Vec<u64>> = clients.iter().map(|client| client.share()).collect();
         let shares = shares.unwrap_or_default();
+        let dues: Option<Vec<Dues>> = clients.iter().map(|client| client.dues()).collect();
+        let timetable = dues.and_then(Timetable::new);
+        let counts = match timetable {
+            Some(_) => clients.len(),
+            None => shares.len().max(1),
+        };
         let shared = Arc::new(Shared {
-            left: (0..shares.len().max(1))
-                .map(|_| AtomicU64::new(0))
-                .collect(),
+            left: (0..counts).map(|_| AtomicU64::new(0)).collect(),
             halted: AtomicBool::new(false),
             counts: Mutex::new(Counts::new(kinds)),
             recorders: (0..connections).map(|_| Recorder::new()).collect(),
@@ -128,18 +176,19 @@ impl SlicedLoad {
             done,
             spare: Recorder::spare(),
             given: vec![0; shares.len()],
+            timetable,
             shares,
             asked: 0,
         };
         for (index, client) in (0..connections).zip(clients) {
-            let connection = Metered::new(database.connect(index)?, statements);
+            let connection = database.connect(index)?;
             let shared = Arc::clone(&load.shared);
             let (commands, begin) = mpsc::channel();
             let sender = sender.clone();
             let work = move || {
                 let session = Session {
                     index,
-                    connection,
+                    connection: Metered::new(connection, statements, &shared.halted),
                     lasting: None,
                     kinds,
                     statements,
@@ -171,22 +220,23 @@ impl SlicedLoad {
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<LoadSlice, DriverError> {
         let before = self.ended();
-        self.asked += transactions;
-        if self.shares.is_empty() {
-            self.shared.left[0].store(transactions, Ordering::Release);
-        }
-        let wanted = divided(self.asked, &self.shares);
-        for ((wanted, given), left) in wanted.iter().zip(&mut self.given).zip(&self.shared.left) {
-            left.store(wanted.saturating_sub(*given), Ordering::Release);
-            *given = (*given).max(*wanted);
-        }
+        let stretch = self.give(transactions);
         let begin = Instant::now();
-        for (commands, _) in &self.workers {
+        let clock = stretch.as_ref().map(|stretch| SliceClock {
+            origin: begin,
+            begin: stretch.begin,
+        });
+        for (session, (commands, _)) in self.workers.iter().enumerate() {
+            let ready = self.timetable.as_ref().map(|times| times.ready(session));
+            let ready = ready.unwrap_or_default();
             // A thread that is gone panicked; that it never answers is seen
             // below.
-            let _gone = commands.send(());
+            let _gone = commands.send(Turn { clock, ready });
         }
-        let mut slice = LoadSlice::default();
+        let mut slice = LoadSlice {
+            response: clock.map(|_| Duration::ZERO),
+            ..LoadSlice::default()
+        };
         let mut end = begin;
         let mut failure = None;
         let mut working = self.workers.len();
@@ -195,6 +245,15 @@ impl SlicedLoad {
                 Ok(Ok(done)) => {
                     end = end.max(done.at);
                     slice.cpu += done.cpu;
+                    if let Some(response) = &mut slice.response {
+                        *response += done.response;
+                    }
+                    if let (Some(times), Some(clock), Some(stretch)) =
+                        (&mut self.timetable, clock, &stretch)
+                        && stretch.transactions[done.session] > 0
+                    {
+                        times.ended(done.session, clock.time(done.at));
+                    }
                     working -= 1;
                 }
                 Ok(Err(error)) => {
@@ -218,6 +277,13 @@ impl SlicedLoad {
         if let Some(error) = failure {
             return Err(error);
         }
+        if let (Some(clock), Some(stretch)) = (clock, &stretch) {
+            let next = clock.instant(stretch.end);
+            if !wait::until(next, wait::watch(Duration::MAX), interrupted) {
+                self.halt();
+            }
+            end = end.max(next);
+        }
         if self.shared.halted.load(Ordering::Acquire) {
             return Err(DriverError::Stopped);
         }
@@ -229,6 +295,28 @@ impl SlicedLoad {
         slice.transactions = after.0 - before.0;
         slice.counted = after.1 - before.1;
         Ok(slice)
+    }
+
+    /// Tells each session how many transactions it has. Answers the slice where transactions have
+    /// times.
+    fn give(&mut self, transactions: u64) -> Option<Stretch> {
+        self.asked += transactions;
+        if let Some(times) = &mut self.timetable {
+            let stretch = times.slice(transactions);
+            for (wanted, left) in stretch.transactions.iter().zip(&self.shared.left) {
+                left.store(*wanted, Ordering::Release);
+            }
+            return Some(stretch);
+        }
+        if self.shares.is_empty() {
+            self.shared.left[0].store(transactions, Ordering::Release);
+        }
+        let wanted = divided(self.asked, &self.shares);
+        for ((wanted, given), left) in wanted.iter().zip(&mut self.given).zip(&self.shared.left) {
+            left.store(wanted.saturating_sub(*given), Ordering::Release);
+            *given = (*given).max(*wanted);
+        }
+        None
     }
 
     /// Takes the counts since the last call.
@@ -296,25 +384,49 @@ fn work(
     mut client: Box<dyn Client>,
     mut session: Session<'_>,
     shared: &Shared,
-    begin: &Receiver<()>,
+    begin: &Receiver<Turn>,
     done: &Sender<Result<SessionEnd, DriverError>>,
 ) -> Audit {
-    while begin.recv().is_ok() {
+    let dues = client.dues();
+    let mut number = 0;
+    if dues.is_some() {
+        wait::ask_for_punctual_waking();
+    }
+    while let Ok(turn) = begin.recv() {
         let before = user_time();
+        let mut response = Duration::ZERO;
         let result = loop {
             if !shared.take_one(session.index) {
                 break Ok(());
             }
+            let (since, late) = match (&dues, turn.clock) {
+                (Some(dues), Some(clock)) => {
+                    let due = dues.of(number);
+                    number += 1;
+                    let stopped = || shared.halted.load(Ordering::Acquire);
+                    let begin = clock.instant(due.max(turn.ready));
+                    if !wait::until(begin, wait::watch(Duration::MAX), stopped) {
+                        break Ok(());
+                    }
+                    let due = clock.instant(due);
+                    (due, due.elapsed())
+                }
+                _ => (Instant::now(), Duration::ZERO),
+            };
+            // What is drawn runs.
             let kind = client.draw();
-            let transacted =
-                session.transact(client.as_mut(), kind, Instant::now(), Duration::ZERO);
-            if transacted.is_err() {
-                break transacted;
+            match session.transact(client.as_mut(), kind, since, late) {
+                Ok(took) => response += took.unwrap_or_default(),
+                Err(error) => break Err(error),
             }
         };
-        let at = Instant::now();
-        let cpu = user_time().saturating_sub(before);
-        if done.send(result.map(|()| SessionEnd { at, cpu })).is_err() {
+        let end = SessionEnd {
+            session: session.index as usize,
+            at: Instant::now(),
+            cpu: user_time().saturating_sub(before),
+            response,
+        };
+        if done.send(result.map(|()| end)).is_err() {
             break;
         }
     }
@@ -338,7 +450,22 @@ fn user_time() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::divided;
+    use super::*;
+
+    #[test]
+    fn a_clock_goes_on_where_it_stood() {
+        let ms = Duration::from_millis;
+        let origin = Instant::now() + ms(10_000);
+        let clock = SliceClock {
+            origin,
+            begin: ms(500),
+        };
+        assert_eq!(clock.instant(ms(700)), origin + ms(200));
+        // What was due before the slice began is late by that, too.
+        assert_eq!(clock.instant(ms(450)), origin.checked_sub(ms(50)).unwrap());
+        assert_eq!(clock.time(origin + ms(200)), ms(700));
+        let _is_no_panic = clock.instant(Duration::MAX);
+    }
 
     #[test]
     fn shares_have_their_parts() {

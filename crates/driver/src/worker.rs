@@ -8,7 +8,9 @@ use std::{
 };
 
 use octavo_database::Running;
-use octavo_workload::{Audit, Client, ConnectionError, TransactionKind, connection::Statement};
+use octavo_workload::{
+    Audit, Client, ConnectionError, Dues, TransactionKind, connection::Statement,
+};
 
 use crate::{
     arrivals::Arrivals,
@@ -31,6 +33,9 @@ pub const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 /// Longest sleep of a client that waits for its step of a ramp.
 const STEP_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
+/// No run lasts longer, and no clock ends before.
+pub(crate) const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// Where a worker's transactions come from.
 pub(crate) enum TransactionSource<'a> {
     /// Its own terminals, one transaction after the other.
@@ -42,6 +47,13 @@ pub(crate) enum TransactionSource<'a> {
         /// How long the worker spins before each arrival.
         watch: Duration,
     },
+    /// Its own transactions, each at its own time.
+    Timed {
+        client: Box<dyn Client>,
+        dues: Dues,
+        /// The number of the next one.
+        next: u64,
+    },
     /// Any terminal that is due.
     Pool(&'a Pool),
 }
@@ -50,7 +62,9 @@ impl TransactionSource<'_> {
     /// The audit of its own client. The pool keeps that of its terminals.
     fn audit(&self) -> Option<Audit> {
         match self {
-            Self::Own(client) | Self::Arriving { client, .. } => Some(client.audit()),
+            Self::Own(client) | Self::Arriving { client, .. } | Self::Timed { client, .. } => {
+                Some(client.audit())
+            }
             Self::Pool(_) => None,
         }
     }
@@ -134,7 +148,7 @@ impl Worker<'_> {
             ..
         } = self;
         let stopped = || shared.is_ending();
-        match source {
+        let transacted = match source {
             TransactionSource::Own(client) => {
                 let kind = client.draw();
                 session.transact(client.as_mut(), kind, Instant::now(), Duration::ZERO)
@@ -153,6 +167,17 @@ impl Worker<'_> {
                 let late = due.elapsed();
                 session.transact(client.as_mut(), kind, due, late)
             }
+            TransactionSource::Timed { client, dues, next } => {
+                let due = shared.start() + dues.of(*next).min(FOREVER);
+                if !wait::until(due, wait::watch(Duration::MAX), stopped) {
+                    return Ok(());
+                }
+                // What is drawn runs.
+                let kind = client.draw();
+                *next += 1;
+                let late = due.elapsed();
+                session.transact(client.as_mut(), kind, due, late)
+            }
             TransactionSource::Pool(pool) => {
                 let Some(Waiting {
                     due, mut terminal, ..
@@ -165,7 +190,8 @@ impl Worker<'_> {
                 pool.give_back(due, terminal);
                 result
             }
-        }
+        };
+        transacted.map(drop)
     }
 }
 
@@ -183,7 +209,7 @@ impl Drop for EndOnPanic<'_> {
 /// A worker's connection and where it records.
 pub(crate) struct Session<'a> {
     pub(crate) index: u32,
-    pub(crate) connection: Metered,
+    pub(crate) connection: Metered<'a>,
     /// Where to reconnect after a lost connection while the run lasts. `None` where a lost
     /// connection ends the load.
     pub(crate) lasting: Option<(&'a dyn Running, &'a RunState)>,
@@ -195,16 +221,18 @@ pub(crate) struct Session<'a> {
     pub(crate) counts: &'a Mutex<Counts>,
 }
 
-impl Session<'_> {
+impl<'s> Session<'s> {
     /// Runs the transaction drawn last, with its retries; latency counts from
-    /// `since`.
+    /// `since`, without what its client waited in it. Answers that latency if it was committed and is
+    /// of a counted kind.
     pub(crate) fn transact(
         &mut self,
         client: &mut dyn Client,
         kind: usize,
         since: Instant,
         late: Duration,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Option<Duration>, DriverError> {
+        self.connection.forget_pauses();
         let mut retries = 0;
         let outcome = loop {
             match client.run(&mut self.connection) {
@@ -213,13 +241,13 @@ impl Session<'_> {
                     let conflicted = TryOutcome::Conflicted(conflict);
                     if retries == self.retries {
                         let changed = self.connection.take_changed_bytes();
-                        let event =
-                            |outcome| Event::new(kind, outcome, changed, since.elapsed(), late);
+                        let latency = since.elapsed().saturating_sub(self.connection.paused());
+                        let event = |outcome| Event::new(kind, outcome, changed, latency, late);
                         // Together: a second between them would count a retry that
                         // never was.
                         let ended = [conflicted, TryOutcome::GaveUp].map(event);
                         self.recorder.record_all(ended, self.counts);
-                        return Ok(());
+                        return Ok(None);
                     }
                     self.record(kind, conflicted, since, late);
                     retries += 1;
@@ -230,7 +258,7 @@ impl Session<'_> {
                         (&source, self.lasting)
                     {
                         self.record(kind, TryOutcome::Lost, since, late);
-                        return self.reconnect(database, shared, source);
+                        return self.reconnect(database, shared, source).map(|()| None);
                     }
                     return Err(DriverError::Transaction {
                         transaction: self.kinds[kind].name,
@@ -240,14 +268,22 @@ impl Session<'_> {
                 }
             }
         };
-        self.record(kind, outcome, since, late);
-        Ok(())
+        let latency = self.record(kind, outcome, since, late);
+        let is_counted = outcome == TryOutcome::Committed && self.kinds[kind].counted;
+        Ok(is_counted.then_some(latency))
     }
 
-    fn record(&mut self, kind: usize, outcome: TryOutcome, since: Instant, late: Duration) {
+    fn record(
+        &mut self,
+        kind: usize,
+        outcome: TryOutcome,
+        since: Instant,
+        late: Duration,
+    ) -> Duration {
         let changed = self.connection.take_changed_bytes();
         let now = Instant::now();
-        let event = Event::new(kind, outcome, changed, now - since, late);
+        let latency = (now - since).saturating_sub(self.connection.paused());
+        let event = Event::new(kind, outcome, changed, latency, late);
         if let Some((_, shared)) = self.lasting
             && self.kinds[kind].counted
             && outcome == TryOutcome::Committed
@@ -255,13 +291,14 @@ impl Session<'_> {
             shared.commits.add(now - shared.start());
         }
         self.recorder.record(event, self.counts);
+        latency
     }
 
     /// Replaces a lost connection.
     fn reconnect(
         &mut self,
         database: &dyn Running,
-        shared: &RunState,
+        shared: &'s RunState,
         lost: ConnectionError,
     ) -> Result<(), DriverError> {
         let since = Instant::now();
@@ -277,7 +314,7 @@ impl Session<'_> {
             }
             match database.connect(self.index) {
                 Ok(connection) => {
-                    self.connection = Metered::new(connection, self.statements);
+                    self.connection = Metered::new(connection, self.statements, shared.stop());
                     return Ok(());
                 }
                 Err(octavo_database::DatabaseError::Connection(error)) => source = error,

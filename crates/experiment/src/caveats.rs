@@ -170,6 +170,16 @@ pub enum Caveat {
         /// Which part of it, 0 to 1.
         share: f64,
     },
+    /// Transactions of a recording began later than they were due in a cell, most of them by a time
+    /// that nobody would call the clock's.
+    PaceNotKept {
+        /// The cell's page size.
+        page_size: PageSize,
+        /// How late half of them began, or later, in milliseconds.
+        late_p50_ms: f64,
+        /// How late the latest one began, in milliseconds.
+        late_max_ms: f64,
+    },
     /// A part of rows, buffer and log was predicted in place of all.
     InPart {
         /// Which part, such as "1/8".
@@ -392,6 +402,7 @@ impl Caveat {
             | Self::SampleMissed { .. }
             | Self::FoundOther { .. }
             | Self::RecordedAgain { .. }
+            | Self::PaceNotKept { .. }
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }

@@ -12,8 +12,8 @@ use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Mix, WorkloadSpec, own,
     user::{
-        CopyOf, Copying, DigestKind, LeftOut, Own, OwnDigests, OwnRecording, OwnScript, Prepared,
-        RecordedKind,
+        CopyOf, Copying, DigestKind, LeftOut, Own, OwnDigests, OwnRecording, OwnScript, Pace,
+        Prepared, RecordedKind,
     },
 };
 
@@ -76,6 +76,23 @@ pub enum OwnPlanError {
         /// The sessions.
         sessions: u32,
     },
+    /// There are fewer clients than sessions that were at work at the same time.
+    #[error(
+        "--clients {clients} is fewer than the {sessions} sessions that the recording has at work at \
+         the same time, which would wait for each other at its pace: give --clients {sessions}"
+    )]
+    SessionsAtOnce {
+        /// The clients.
+        clients: u32,
+        /// The sessions.
+        sessions: u32,
+    },
+    /// A pace is asked for, and the recording does not say when it had what.
+    #[error(
+        "--pace is not possible with this recording, which has no times: leave --pace out, or record \
+         a csvlog or jsonlog of PostgreSQL's, or a general or slow query log of MariaDB's or MySQL's"
+    )]
+    NoTimes,
 }
 
 impl OwnPlanError {
@@ -432,9 +449,17 @@ fn recorded(
         files.push(name);
     }
     let recording = copies.read_recording(&settings.source, copy, &settings.recordings)?;
-    let fingerprint = recording.fingerprint() >> 12;
-    let tried = copies.prepare(&settings.source, Statements::Recorded(recording, &files))?;
-    let recording = of_recording(&tried.prepared, files);
+    if settings.pace.is_some() && !recording.has_times() {
+        return Err(OwnPlanError::NoTimes);
+    }
+    // Another pace is another load.
+    let pace = settings.pace.map_or(0, |pace| f64::from(pace).to_bits());
+    let fingerprint = (recording.fingerprint() ^ pace.rotate_left(32)) >> 12;
+    let mut tried = copies.prepare(&settings.source, Statements::Recorded(recording, &files))?;
+    if let Some(pace) = settings.pace {
+        tried.prepared = tried.prepared.at_pace(pace);
+    }
+    let recording = of_recording(&tried.prepared, files, settings.pace);
     let counts = tried.prepared.recorded_kinds();
     let scripts = kinds(&RecordedKind::NAMES, &counts, fingerprint);
     Ok(UserStatements {
@@ -507,7 +532,11 @@ fn few(digests: &OwnDigests) -> String {
 }
 
 /// What may be told of a recording.
-fn of_recording(prepared: &Prepared, files: Vec<String>) -> Option<OwnRecording> {
+fn of_recording(
+    prepared: &Prepared,
+    files: Vec<String>,
+    pace: Option<Pace>,
+) -> Option<OwnRecording> {
     let recording = prepared.recording()?;
     let left = recording.left.iter().map(|(reason, count)| LeftOut {
         reason: reason.to_string(),
@@ -521,6 +550,8 @@ fn of_recording(prepared: &Prepared, files: Vec<String>) -> Option<OwnRecording>
         recorded: recording.statements,
         time: recording.share_of_time(),
         left: left.collect(),
+        pace,
+        sessions_at_once: recording.sessions_at_once(),
     })
 }
 
@@ -546,17 +577,26 @@ fn kinds(names: &[&str], counts: &[u64], fingerprint: u64) -> Vec<OwnScript> {
         .collect()
 }
 
-/// As many clients as are asked for or usual, but not more than a recording has sessions.
+/// As many clients as are asked for or usual, but not more than a recording has sessions. At a pace as
+/// many as it had sessions at the same time, unless more are asked for.
 fn clients(
     usual: u32,
     given: Option<u32>,
     recording: Option<&OwnRecording>,
 ) -> Result<u32, OwnPlanError> {
     let sessions = recording.map_or(u32::MAX, |recording| recording.sessions);
+    let paced = recording.filter(|recording| recording.pace.is_some());
+    let least = paced.map(|recording| recording.sessions_at_once);
     match given {
+        Some(clients) if least.is_some_and(|least| clients < least) => {
+            Err(OwnPlanError::SessionsAtOnce {
+                clients,
+                sessions: least.unwrap_or_default(),
+            })
+        }
         Some(clients) if clients > sessions => Err(OwnPlanError::Sessions { clients, sessions }),
         Some(clients) => Ok(clients),
-        None => Ok(usual.min(sessions)),
+        None => Ok(least.unwrap_or(usual.min(sessions))),
     }
 }
 

@@ -418,6 +418,7 @@ mod tests {
                 slices.push(Slice {
                     elapsed: Duration::from_secs_f64(60.0 * 22.0 / a_minute),
                     spent: None,
+                    response: None,
                     foreign_bytes: None,
                     ..slice(0, pass, number)
                 });

@@ -91,6 +91,7 @@ fn plan_of(home: &Path) -> Plan {
         ScriptFile { path, weight }
     });
     let settings = OwnSettings {
+        pace: None,
         copying: octavo_workload::user::Copying::WHOLE,
         source: source.into_os_string(),
         scripts: scripts.to_vec(),

@@ -12,7 +12,7 @@ use crate::{
     dialect::{Dialect, Mark, Type},
     form::{Cut, cut, has_no_end, mark, split, unquoted},
     left::Left,
-    recording::{End, Form, Held, Recording, Step, Transaction, place},
+    recording::{End, Form, Held, Pause, Recording, Step, Transaction, place},
 };
 
 /// The most bytes of statements and values that are held in memory. Chosen: some millions of
@@ -40,6 +40,8 @@ pub struct Gathering {
     left: BTreeMap<Left, u64>,
     statements: u64,
     took: Option<Duration>,
+    /// When the statements that follow began, where that is known.
+    now: Option<Duration>,
     /// Values of all statements, literals that do not differ among them.
     values: Vec<Held>,
     texts: String,
@@ -87,6 +89,35 @@ struct Session {
     is_of_text: bool,
     /// Whether the open transaction failed, so that it cannot be committed.
     has_failed: bool,
+    /// When its last statement ended, or began.
+    last_seen: Option<Duration>,
+    /// Whether the last statement has an end in [`Self::last_seen`].
+    has_end: bool,
+    /// What it waited since the last statement that is sent again.
+    waited: Pause,
+}
+
+impl Session {
+    /// A statement begins.
+    fn arrives(&mut self, now: Duration) {
+        // Clocks are set back, and logs are joined.
+        let since = self
+            .last_seen
+            .map_or(Duration::ZERO, |last| now.saturating_sub(last));
+        self.waited = self.waited.plus(Pause::new(since, !self.has_end));
+        self.last_seen = self.last_seen.max(Some(now));
+        self.has_end = false;
+    }
+
+    /// The last statement has ended.
+    fn is_answered(&mut self, took: Duration) {
+        if let Some(last) = &mut self.last_seen
+            && !self.has_end
+        {
+            *last += took;
+            self.has_end = true;
+        }
+    }
 }
 
 /// The statement before, which may turn out to have failed.
@@ -112,6 +143,10 @@ struct Begun {
     steps: Vec<Step>,
     access: Option<Access>,
     end: End,
+    begun: Option<Duration>,
+    /// Whether its first statement began it.
+    is_begun_by_first: bool,
+    last_pause: Pause,
 }
 
 /// A statement that may be sent again.
@@ -137,6 +172,7 @@ impl Gathering {
             left: BTreeMap::new(),
             statements: 0,
             took: None,
+            now: None,
             values: Vec::new(),
             texts: String::new(),
             held: 0,
@@ -207,7 +243,12 @@ impl Gathering {
             return false;
         };
         let end = if has_failed { End::Rollback } else { end };
-        self.transactions.push(Begun { end, ..open });
+        let last_pause = std::mem::take(&mut known.waited);
+        self.transactions.push(Begun {
+            end,
+            last_pause,
+            ..open
+        });
         true
     }
 
@@ -215,15 +256,33 @@ impl Gathering {
     fn open(&mut self, session: &str, access: Option<Access>) {
         // Servers commit what is open.
         self.close(session, End::Commit);
+        let has_time = self.now.is_some();
         let known = self.session(session);
+        let begun = known.last_seen.filter(|_| has_time);
         known.alone.clear();
         known.is_whole = true;
+        known.waited = Pause::default();
         known.open = Some(Begun {
             session: known.number,
             steps: Vec::new(),
             access,
             end: End::Commit,
+            begun,
+            is_begun_by_first: false,
+            last_pause: Pause::default(),
         });
+    }
+
+    /// The statements that follow began at this time, in any time zone that all have; `None` where
+    /// that was not recorded.
+    pub fn at(&mut self, now: Option<Duration>) {
+        self.now = now;
+    }
+
+    fn arrives(&mut self, session: &str) {
+        if let Some(now) = self.now {
+            self.session(session).arrives(now);
+        }
     }
 
     /// A statement, or several with semicolons between them, in this `line` of the file. `bound`
@@ -236,9 +295,11 @@ impl Gathering {
         bound: Option<&[Option<&str>]>,
         took: Option<Duration>,
     ) {
+        self.arrives(session);
         // Where its statements end is not known then.
         if self.dialect.has_whole_texts && has_no_end(text, self.dialect) {
-            return self.left(session, &Left::NoEnd, took);
+            self.left_out(session, &Left::NoEnd);
+            return took.map_or((), |took| self.took(session, took));
         }
         let ranges = split(text, self.dialect);
         let is_open = |of: &Self| of.sessions.get(session).is_some_and(|of| of.open.is_some());
@@ -261,7 +322,7 @@ impl Gathering {
     fn run_one(&mut self, session: &str, line: u64, text: &str, bound: Option<&[Option<&str>]>) {
         let cut = cut(text, self.dialect);
         if cut.has_no_end {
-            return self.left(session, &Left::NoEnd, None);
+            return self.left_out(session, &Left::NoEnd);
         }
         let plain = whole(text, &cut);
         let words = words(&plain);
@@ -349,7 +410,8 @@ impl Gathering {
         };
         let begin = known.savepoints[place].1.min(open.steps.len());
         let undone = open.steps.len() - begin;
-        open.steps.truncate(begin);
+        let pauses = open.steps.drain(begin..).map(|step| step.pause);
+        known.waited = pauses.fold(known.waited, Pause::plus);
         known.savepoints.truncate(place + 1);
         // It can be committed again.
         known.has_failed = false;
@@ -383,11 +445,13 @@ impl Gathering {
         {
             // The session begins transactions by itself.
             self.session(session).autocommit = Some(false);
+            let last_pause = std::mem::take(&mut self.session(session).waited);
             for other in others {
                 let steps = std::mem::take(&mut self.transactions[*other].steps);
                 self.transactions[*first].steps.extend(steps);
             }
             self.transactions[*first].end = end;
+            self.transactions[*first].last_pause = last_pause;
         }
     }
 
@@ -399,6 +463,7 @@ impl Gathering {
 
     /// Counts a statement that is not sent again.
     pub fn left(&mut self, session: &str, reason: &Left, took: Option<Duration>) {
+        self.arrives(session);
         self.left_out(session, reason);
         if let Some(took) = took {
             self.took(session, took);
@@ -431,20 +496,27 @@ impl Gathering {
         if words.iter().any(is_of_session) {
             return self.left_out(session, &Left::SessionLock);
         }
-        let step = match self.step(told) {
+        let mut step = match self.step(told) {
             Ok(step) => step,
             Err(reason) => return self.left_out(session, &reason),
         };
+        let has_time = self.now.is_some();
         self.statements += 1;
         let next = self.transactions.len();
         let has_autocommit = self.dialect.has_autocommit;
         let known = self.session(session);
         let number = known.number;
+        step.pause = std::mem::take(&mut known.waited);
+        // Not before the one before ended, however logs are rounded.
+        let begun = known.last_seen.filter(|_| has_time);
         let begin = |end| Begun {
             session: number,
             steps: vec![step],
             access: None,
             end,
+            begun,
+            is_begun_by_first: true,
+            last_pause: Pause::default(),
         };
         if let Some(open) = &mut known.open {
             open.steps.push(step);
@@ -514,6 +586,7 @@ impl Gathering {
             form: place(form),
             values,
             took_us: None,
+            pause: Pause::default(),
         })
     }
 
@@ -581,6 +654,7 @@ impl Gathering {
         let Some(session) = self.sessions.get_mut(session) else {
             return;
         };
+        session.is_answered(took);
         let steps = match session.last {
             Last::Open => session.open.as_mut().map(|open| &mut open.steps),
             Last::Alone(position) | Last::Text(position) => {
@@ -613,6 +687,10 @@ impl Gathering {
             Last::Alone(position) | Last::Text(position) => self.transactions[position].steps.pop(),
             Last::None | Last::Other | Last::Control => None,
         };
+        if let Some(step) = &step {
+            let known = self.session(session);
+            known.waited = step.pause.plus(known.waited);
+        }
         if let Last::Text(position) = last {
             // All of the text was rolled back.
             self.transactions[position].end = End::Rollback;
@@ -650,9 +728,16 @@ impl Gathering {
                 .collect(),
             ..Recording::default()
         };
+        let begins = self.transactions.iter().filter(|of| !of.steps.is_empty());
+        let first = begins.filter_map(|of| of.begun).min().unwrap_or_default();
         for begun in &self.transactions {
             let begin = place(recording.steps.len());
-            for step in &begun.steps {
+            for (position, step) in begun.steps.iter().enumerate() {
+                // What was waited before a transaction is no part of it.
+                let pause = match begun.is_begun_by_first && position == 0 {
+                    true => Pause::default(),
+                    false => step.pause,
+                };
                 let joined = places[step.form as usize];
                 let form = &self.forms[joined as usize];
                 let first = step.values as usize;
@@ -666,6 +751,7 @@ impl Gathering {
                 recording.steps.push(Step {
                     form: joined,
                     values,
+                    pause,
                     ..*step
                 });
             }
@@ -674,6 +760,8 @@ impl Gathering {
                 steps: begin..place(recording.steps.len()),
                 access: begun.access,
                 end: begun.end,
+                begun: begun.begun.map(|begun| begun.saturating_sub(first)),
+                last_pause: begun.last_pause,
             });
         }
         // What is left out at all counts too, so that the shares are of what was recorded.

@@ -51,6 +51,10 @@ pub struct Transaction {
     pub access: Option<Access>,
     /// How it ends.
     pub end: End,
+    /// When it began, since the first one of the recording; `None` where no times were recorded.
+    pub begun: Option<Duration>,
+    /// The pause before its COMMIT or ROLLBACK.
+    pub last_pause: Pause,
 }
 
 /// How a transaction ends.
@@ -73,6 +77,41 @@ pub struct Step {
     pub(crate) values: u32,
     /// How long it took in microseconds, where that is known.
     pub(crate) took_us: Option<u32>,
+    /// The pause before it.
+    pub pause: Pause,
+}
+
+/// What a session waited by itself, between two statements of a transaction: zero where no times
+/// were recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pause {
+    /// Microseconds; at most 71 minutes.
+    us: u32,
+    /// Whether it is counted from the beginning of the statement before, because it was not recorded
+    /// when that one ended.
+    pub is_from_begin: bool,
+}
+
+impl Pause {
+    pub(crate) fn new(time: Duration, is_from_begin: bool) -> Self {
+        Self {
+            us: u32::try_from(time.as_micros()).unwrap_or(u32::MAX),
+            is_from_begin: is_from_begin && !time.is_zero(),
+        }
+    }
+
+    /// How long.
+    pub fn time(self) -> Duration {
+        Duration::from_micros(self.us.into())
+    }
+
+    /// Both, one after the other.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            us: self.us.saturating_add(other.us),
+            is_from_begin: self.is_from_begin || other.is_from_begin,
+        }
+    }
 }
 
 /// A value, with its text elsewhere.
@@ -187,12 +226,26 @@ impl Recording {
         for transaction in &mut self.transactions {
             let begin = steps.len();
             let range = transaction.steps.start as usize..transaction.steps.end as usize;
+            // What is left out was waited before all the same.
+            let mut before = Pause::default();
             for step in &self.steps[range] {
+                let pause = before.plus(step.pause);
                 match places[step.form as usize] {
-                    Some(form) => steps.push(Step { form, ..*step }),
-                    None => left += 1,
+                    Some(form) => {
+                        steps.push(Step {
+                            form,
+                            pause,
+                            ..*step
+                        });
+                        before = Pause::default();
+                    }
+                    None => {
+                        left += 1;
+                        before = pause;
+                    }
                 }
             }
+            transaction.last_pause = before.plus(transaction.last_pause);
             transaction.steps = place(begin)..place(steps.len());
         }
         self.steps = steps;
@@ -216,6 +269,11 @@ impl Recording {
             transaction.session = *numbers.entry(transaction.session).or_insert(next);
         }
         self.sessions = place(numbers.len());
+    }
+
+    /// Whether it was recorded when each transaction began.
+    pub fn has_times(&self) -> bool {
+        self.transactions.iter().all(|of| of.begun.is_some())
     }
 
     /// The transactions of each of so many clients, in their order. A session's are all of one

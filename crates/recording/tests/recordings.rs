@@ -817,3 +817,70 @@ fn locks_of_sessions_are_left_out() {
     let recording = of(&CASTS, &["SELECT pg_advisory_lock(5)", "SELECT a FROM t"]);
     assert_eq!(left(&recording), [(Left::SessionLock.to_string(), 1)]);
 }
+
+/// When transactions began, and the pauses before their statements and their ends, in milliseconds.
+fn times(recording: &Recording) -> Vec<(Option<u128>, Vec<u128>)> {
+    let times = recording.transactions.iter().map(|of| {
+        let pauses = recording.steps(of).iter().map(|step| step.pause);
+        let pauses = pauses.chain([of.last_pause]);
+        let pauses = pauses.map(|pause| pause.time().as_millis()).collect();
+        (of.begun.map(|begun| begun.as_millis()), pauses)
+    });
+    times.collect()
+}
+
+#[test]
+fn pauses_are_what_a_session_waited_between_answer_and_statement() {
+    let mut gathering = Gathering::new(&CASTS);
+    let ms = Duration::from_millis;
+    for (at, session, statement, took) in [
+        (1000, "a", "BEGIN", 1),
+        (1003, "a", "SELECT 1", 4),
+        (1005, "b", "SELECT 2", 10),
+        // What is left out takes no pause with it.
+        (1010, "a", "SET x = 1", 5),
+        (1017, "a", "SELECT 3", 1),
+        (1038, "a", "COMMIT", 2),
+        (1039, "b", "SELECT 4", 1),
+    ] {
+        gathering.at(Some(ms(at)));
+        gathering.statement(session, at, statement, None, Some(ms(took)));
+    }
+    let recording = gathering.finish();
+    assert!(recording.has_times());
+    assert_eq!(
+        times(&recording),
+        [
+            (Some(5), vec![0, 0]),
+            (Some(0), vec![2, 5, 20]),
+            (Some(39), vec![0, 0]),
+        ]
+    );
+    assert_eq!(recording.sessions_at_once(), 2);
+    // By their times, whenever the log had their ends.
+    assert_eq!(recording.by_client_in_time(1), [[1, 0, 2]]);
+    assert_eq!(recording.by_client_in_time(2), [vec![1], vec![0, 2]]);
+}
+
+#[test]
+fn without_ends_pauses_are_counted_from_beginnings() {
+    let mut gathering = Gathering::new(&CASTS);
+    for (at, statement) in [
+        (10, "BEGIN"),
+        (12, "SELECT 1"),
+        (19, "COMMIT"),
+        (5, "SELECT 2"),
+    ] {
+        gathering.at(Some(Duration::from_millis(at)));
+        gathering.statement("a", at, statement, None, None);
+    }
+    let recording = gathering.finish();
+    // A clock that was set back sends nothing before the statement before.
+    assert_eq!(
+        times(&recording),
+        [(Some(0), vec![2, 7]), (Some(9), vec![0, 0])]
+    );
+    let steps = recording.steps(&recording.transactions[0]);
+    assert!(steps[0].pause.is_from_begin);
+    assert!(!of(&CASTS, &["SELECT 1"]).has_times());
+}

@@ -353,6 +353,7 @@ fn latency(result: &BenchResult) -> Section {
         Load::Closed { .. } | Load::Ramp(_) => "ms from submission, closed loop",
         Load::Open { .. } => "ms from the scheduled arrival, open loop",
         Load::Paced { .. } => "ms from the operator's submission, paced",
+        Load::Recorded { .. } => "ms from when it was due, without recorded think times",
     };
     let mut table = Table::with_rows(caption, &rows)
         .label("kind", |row| row.name)
@@ -429,6 +430,7 @@ fn load(result: &BenchResult) -> Section {
             "paced",
             format!("{terminals} terminals with keying and think times share {clients}"),
         ),
+        Load::Recorded { pace } => ("paced", format!("{pace}, {clients}")),
     };
     let mut values = vec![(load, means)];
     if let Load::Paced { terminals } = result.load

@@ -6,7 +6,7 @@ use octavo_experiment::{
     plan::{Cell, Factor, Level, Plan, Storage, TestedDatabase},
 };
 use octavo_units::PageSize;
-use octavo_workload::WorkloadName;
+use octavo_workload::{WorkloadName, user::Pace};
 
 use crate::number::list;
 
@@ -222,9 +222,19 @@ pub(crate) fn has_nopm(findings: &Findings) -> bool {
     findings.counted_name == "new orders"
 }
 
-/// The unit of throughput in a sentence: "new orders per minute".
+/// The pace at which recorded transactions were sent, if at one. Throughput is that of the recording
+/// then, and cells are compared by their response times.
+pub(crate) fn pace(findings: &Findings) -> Option<Pace> {
+    findings.plan.own.as_ref()?.recording.as_ref()?.pace
+}
+
+/// The unit of throughput in a sentence: "new orders per minute"; at a pace, that of response times,
+/// of which more are shorter ones.
 pub(crate) fn rate(findings: &Findings) -> String {
-    format!("{} per minute", findings.counted_name)
+    match pace(findings) {
+        Some(_) => format!("{} per minute of response time", findings.counted_name),
+        None => format!("{} per minute", findings.counted_name),
+    }
 }
 
 /// The unit of throughput in a title, with its short form where it has one.
@@ -238,7 +248,10 @@ pub(crate) fn rate_in_full(findings: &Findings) -> String {
 
 /// The unit of throughput where there is little room: "orders/min".
 pub(crate) fn rate_in_short(findings: &Findings) -> String {
-    per_minute(&findings.counted_name)
+    match pace(findings) {
+        Some(_) => "per min of response".into(),
+        None => per_minute(&findings.counted_name),
+    }
 }
 
 /// The unit of throughput in a sentence, from the name of counted transactions.

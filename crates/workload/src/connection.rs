@@ -2,7 +2,7 @@
 //! transactions. Adapters in `octavo-database` implement [`Connection`]; transactions are
 //! written once against it.
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, thread, time::Duration};
 
 pub(crate) use crate::statement::statements;
 pub use crate::statement::{Path, Statement, StatementId, TableAccess, Verb};
@@ -280,6 +280,11 @@ pub trait Connection {
         parameters: &[Value<'_>],
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64>;
+
+    /// Waits for as long within a transaction, as whoever sends it does.
+    fn pause(&mut self, time: Duration) {
+        thread::sleep(time);
+    }
 
     /// Runs the statements of a batch in their order, hands over their rows,
     /// and appends to `counts` how many rows each found or changed.

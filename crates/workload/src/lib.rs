@@ -51,7 +51,7 @@ pub use registry::Registry;
 pub use tpcc::Tpcc;
 pub use tpce::Tpce;
 pub use transaction::{Outcome, Pace, TransactionKind};
-pub use workload::{Client, Workload};
+pub use workload::{Client, Dues, Workload};
 pub use ycsb::Ycsb;
 
 use workload::boxed;

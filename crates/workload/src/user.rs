@@ -1,6 +1,7 @@
 //! What a user names to be measured: a database to copy, and scripts as one database runs them.
 
 mod digests;
+mod pace;
 mod share;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use digests::{DigestKind, DrawnDigest, OwnDigests, ValueSource};
 pub(crate) use digests::{Drawn, DrawnValues, HeldValue, Place, SourceValues};
+pub use pace::{Pace, PaceError};
 pub use share::{Share, ShareError};
 
 use crate::{
@@ -128,6 +130,12 @@ pub struct OwnRecording {
     /// Statements that do not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<LeftOut>,
+    /// How many sessions were at work at the same time, at most; 0 in older stores.
+    #[serde(default)]
+    pub sessions_at_once: u32,
+    /// The pace at which transactions are sent; `None` as fast as they are answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
 }
 
 /// Recorded statements that do not run, for one reason.
@@ -239,6 +247,8 @@ pub(crate) struct Replayed {
     pub(crate) reads: Vec<bool>,
     /// By transaction.
     pub(crate) kinds: Vec<RecordedKind>,
+    /// As fast as they are answered without one.
+    pub(crate) pace: Option<Pace>,
 }
 
 /// The kinds of recorded transactions. Their position is that of their name in
@@ -373,6 +383,17 @@ impl Prepared {
         Self::new(Vec::new(), check)
     }
 
+    /// The same of a recording, at a pace.
+    #[must_use]
+    pub fn at_pace(mut self, pace: Pace) -> Self {
+        if let Runs::Recorded(replayed) = &mut self.runs
+            && let Some(replayed) = Arc::get_mut(replayed)
+        {
+            replayed.pace = Some(pace);
+        }
+        self
+    }
+
     /// Of a recording, with a statement for each of its forms, and whether a transaction of such
     /// statements alone is better begun as one that only reads. `files` are the names of its files.
     ///
@@ -418,6 +439,7 @@ impl Prepared {
                 calls,
                 reads,
                 kinds,
+                pace: None,
             })),
             statements: Vec::leak(statements),
             kinds: &const {

@@ -1,6 +1,6 @@
 //! The interface of workloads.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use octavo_units::Seed;
 
@@ -39,10 +39,43 @@ pub trait Client: Send {
         None
     }
 
+    /// When its transactions are due; `None` where each is as soon as the one before has ended.
+    fn dues(&self) -> Option<Dues> {
+        None
+    }
+
     /// The transactions drawn and run so far, for the audit: each counts at its
     /// first try, however that ends. Neither retries nor transactions that are
     /// drawn and never run count.
     fn audit(&self) -> Audit;
+}
+
+/// When a client's transactions are due, in the order in which it draws them, since the load began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dues {
+    /// Of the first ones, at least one; none is before the one before.
+    times: Vec<Duration>,
+    /// How much later all of them are due again.
+    round: Duration,
+}
+
+impl Dues {
+    /// With the times of the first transactions, which are put in order. `None` without any.
+    pub fn new(mut times: Vec<Duration>, round: Duration) -> Option<Self> {
+        times.sort_unstable();
+        let last = *times.last()?;
+        let round = round.max(last);
+        Some(Self { times, round })
+    }
+
+    /// When the transaction of this number is due, from 0.
+    pub fn of(&self, number: u64) -> Duration {
+        let count = self.times.len() as u64;
+        let rounds = u32::try_from(number / count).unwrap_or(u32::MAX);
+        let position = usize::try_from(number % count).unwrap_or_default();
+        let before = self.round.saturating_mul(rounds);
+        before.saturating_add(self.times[position])
+    }
 }
 
 /// One client for each index below `count`.

@@ -9,7 +9,7 @@ use octavo_experiment::{
     bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
     dataset::Manifest,
 };
-use octavo_workload::{Workload, WorkloadSpec};
+use octavo_workload::{Workload, WorkloadSpec, user::Pace};
 
 use crate::{
     failure::Failure,
@@ -176,6 +176,22 @@ fn way(flags: &BenchFlags, workload: &dyn Workload) -> anyhow::Result<Load> {
         return Ok(Load::Paced {
             terminals: enough(flags.terminals.unwrap_or(specified), flags.clients)?,
         });
+    }
+    if let Some(PaceName::Recorded(pace)) = flags.pace {
+        ensure!(
+            workload.own().is_some_and(|own| own.recording.is_some()),
+            "--pace {} needs a --recording, whose times it keeps",
+            if pace == Pace::RECORDED {
+                "recorded"
+            } else {
+                "with a speed"
+            }
+        );
+        ensure!(
+            flags.terminals.is_none(),
+            "--terminals is not possible at the pace of a recording, whose sessions are the terminals"
+        );
+        return Ok(Load::Recorded { pace });
     }
     let terminals = flags.terminals.unwrap_or(flags.clients);
     Ok(Load::Closed {

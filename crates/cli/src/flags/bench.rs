@@ -1,13 +1,13 @@
 //! Flags of the commands on one database: load, bench and check.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, ValueEnum};
 use octavo_database::Registry;
 use octavo_driver::{ClientSteps, RETRIES};
 use octavo_experiment::dataset::Manifest;
 use octavo_units::{ByteCount, PageSize, Rate, Seed, parse_duration};
-use octavo_workload::{WorkloadSpec, ycsb::Distribution};
+use octavo_workload::{WorkloadSpec, user::Pace, ycsb::Distribution};
 
 use super::{
     own::OwnFlags,
@@ -100,7 +100,7 @@ pub(crate) struct LoadFlags {
     )
     .value_parser(database_name(Registry::standard(), &[NOOP]))
 }), mut_arg("copy_of", |flag| {
-    flag.conflicts_with_all(["mix", "distribution", "url", "cpu_catalog", "pace"])
+    flag.conflicts_with_all(["mix", "distribution", "url", "cpu_catalog"])
         .help(
             "Your own file, or database on a server, to copy. It is only read, and nothing of it \
              changes",
@@ -185,8 +185,9 @@ pub(crate) struct BenchFlags {
     #[arg(long, value_name = "NAME", value_enum, default_value_t = ArrivalsName::Poisson, requires = "rate", hide_short_help = true)]
     pub(crate) arrivals: ArrivalsName,
 
-    /// Keying and think times of terminals (TPC-C)
-    #[arg(long, value_name = "NAME", value_enum, hide_short_help = true)]
+    /// Keying and think times of terminals (spec, TPC-C), or the times of a --recording (recorded, or
+    /// 2x as fast and the like)
+    #[arg(long, value_name = "spec|recorded|SPEED", hide_short_help = true)]
     pub(crate) pace: Option<PaceName>,
 
     /// Time to measure
@@ -257,10 +258,26 @@ pub(crate) enum ArrivalsName {
     Poisson,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum PaceName {
-    /// The specification's keying and think times
+    /// The specification's keying and think times.
     Spec,
+    /// The times of a recording.
+    Recorded(Pace),
+}
+
+impl FromStr for PaceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "spec" => Ok(Self::Spec),
+            text => text
+                .parse()
+                .map(Self::Recorded)
+                .map_err(|_| format!("'{text}' must be spec, recorded, or a speed such as 2x")),
+        }
+    }
 }
 
 /// How long to warm up.

@@ -7,6 +7,7 @@ use octavo_buffer::NamedPolicy;
 use octavo_database::{Defaults, Registry};
 use octavo_experiment::prediction::{PREDICTED_PASSES, PREDICTED_SLICE};
 use octavo_units::{ByteCount, PageSize};
+use octavo_workload::user::Pace;
 
 use super::bench::MixFlags;
 use super::curve::policies;
@@ -54,6 +55,18 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) own: OwnFlags,
+
+    /// Send recorded transactions at the times at which they were recorded, or 2x as fast and the like
+    /// [default: as fast as they are answered]
+    ///
+    /// Page sizes are compared by response times then, each from when its transaction was due
+    #[arg(
+        long,
+        value_name = "recorded|SPEED",
+        requires = "recording",
+        hide_short_help = true
+    )]
+    pub(crate) pace: Option<Pace>,
 
     #[command(flatten)]
     pub(crate) cells: CellFlags,

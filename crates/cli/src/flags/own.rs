@@ -48,7 +48,7 @@ pub(crate) struct OwnFlags {
 
     /// Recorded statements, from a log or trace
     ///
-    /// They are sent again as fast as they are answered: each session in its order, its transactions
+    /// They are sent again as fast as they are answered, or at a --pace: each session in its order, its transactions
     /// whole. A csvlog or jsonlog of PostgreSQL's, a general or slow query log of MariaDB's or MySQL's,
     /// a trace of SQLite's. Several files are read in their order
     #[arg(
@@ -124,6 +124,7 @@ impl OwnFlags {
             scripts: self.script.clone(),
             recordings: self.recording.clone(),
             digests: self.digests,
+            pace: None,
             definitions,
             clients,
         })

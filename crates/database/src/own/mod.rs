@@ -1,5 +1,6 @@
 //! The user's own database: looked at and copied, never changed.
 
+pub(crate) mod civil;
 pub(crate) mod digested;
 pub(crate) mod guess;
 pub(crate) mod recorded;

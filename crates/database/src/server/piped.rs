@@ -37,6 +37,9 @@ const LINE_MAX: usize = 64 << 20;
 /// How long a program may take to end that has nothing more to say.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
+/// How long a program that was interrupted may take to cancel its statement on the server. Chosen.
+const CANCEL_LIMIT: Duration = Duration::from_secs(2);
+
 /// A program with pipes. Dropping it ends it.
 pub(crate) struct Piped<'s> {
     /// What it does, for errors.
@@ -187,7 +190,12 @@ impl<'s> Piped<'s> {
     /// What became of it where it can be read or written no more.
     fn failed(&mut self, error: &io::Error) -> DatabaseError {
         if self.output.get_ref().was_stopped {
-            self.server.kill();
+            // Servers do not see that a client is gone as long as a statement has no rows to send.
+            // psql, pg_dump and the others cancel it there when they are interrupted.
+            self.server.signal(Signal::INT);
+            if self.server.ends_within(CANCEL_LIMIT).is_none() {
+                self.server.kill();
+            }
             return DatabaseError::Stopped;
         }
         self.input = None;

@@ -126,7 +126,7 @@ impl BenchResult {
         let waits = match self.load {
             Load::Closed { terminals } => terminals > self.clients,
             Load::Ramp(_) => false,
-            Load::Open { .. } | Load::Paced { .. } => true,
+            Load::Open { .. } | Load::Paced { .. } | Load::Recorded { .. } => true,
         };
         waits.then(|| self.figures.load.counts.late.percentiles())
     }

@@ -449,6 +449,7 @@ impl<'a> PredictedSeat<'a> {
             }),
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,
+            response: None,
             foreign_bytes: None,
         })
     }

@@ -128,6 +128,7 @@ impl<'a> Seat<'a> {
             transactions: done.transactions,
             counted: done.counted,
             elapsed,
+            response: done.response,
             spent: Some(SessionTime::from_counters(&counters, done.cpu)),
             misses: counters.buffer_misses,
             log_bytes: counters.log_written_bytes,

@@ -1,6 +1,9 @@
 //! What findings themselves say against believing them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use octavo_database::{REFUSES_ROWS, Registry, RestoreMethod, StoragePath};
 use octavo_units::{ByteCount, PageSize};
@@ -39,6 +42,27 @@ pub const SCREENED_TOLERATED: f64 = 0.1;
 /// How far the ratios of two sittings whose intervals do not overlap may lie apart: as far as
 /// placement and start-up are worth more than what intervals show. Chosen.
 pub const SITTINGS_TOLERATED: f64 = 0.1;
+
+/// How late half of the transactions of a recording may begin. Chosen: threads begin some tenths of a
+/// millisecond late, and a session that waits for its own last transaction at times is no queue.
+const LATE_TOLERATED: Duration = Duration::from_millis(10);
+
+/// The cell that was latest, where the pace of a recording was not kept.
+fn not_paced(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
+    findings.plan.own.as_ref()?.recording.as_ref()?.pace?;
+    let cells = findings.plan.cells();
+    let runs = cells.iter().zip(&by_cell.figures);
+    let late = runs.flat_map(|(cell, runs)| {
+        let late = runs.values().map(|run| run.load.counts.late.percentiles());
+        late.map(|late| (cell.page_size, late))
+    });
+    let (page_size, late) = late.max_by_key(|(_, late)| late.p50_us)?;
+    (u128::from(late.p50_us) > LATE_TOLERATED.as_micros()).then(|| Caveat::PaceNotKept {
+        page_size,
+        late_p50_ms: late.p50_us as f64 / 1e3,
+        late_max_ms: late.max_us as f64 / 1e3,
+    })
+}
 
 pub(super) fn found_caveats(
     findings: &Findings,
@@ -85,6 +109,7 @@ pub(super) fn found_caveats(
     if rows >= INSERTED_MIN {
         caveats.push(Caveat::Grows { rows });
     }
+    caveats.extend(not_paced(findings, by_cell));
     let own = findings.plan.own.iter();
     caveats.extend(own.flat_map(|own| of_own(own, statements)));
     caveats.extend(sampled(findings));

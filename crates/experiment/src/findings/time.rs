@@ -113,6 +113,10 @@ pub(super) fn transaction_time(
     apart_us: f64,
     others: Option<&Waits>,
 ) -> Option<TransactionTime> {
+    // Sessions that wait until their transactions are due have no whole to be parts of.
+    if slices.iter().any(|slice| slice.response.is_some()) {
+        return None;
+    }
     let spent: Vec<SessionTime> = slices.iter().filter_map(|slice| slice.spent).collect();
     let seconds = |of: fn(&Slice) -> Duration| {
         let times = slices.iter().map(|slice| of(slice).as_secs_f64());

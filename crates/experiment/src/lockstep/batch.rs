@@ -63,6 +63,14 @@ impl SliceWork {
     /// Of a slice whose time is not known in parts, checkpoints stay where
     /// they are.
     fn from_slice(slice: &Slice) -> Self {
+        if let Some(response) = slice.response {
+            // What a checkpoint adds to response times cannot be told apart, so it stays where it is.
+            return Self {
+                counted: slice.counted as f64,
+                clean: response.as_secs_f64(),
+                ..Self::default()
+            };
+        }
         let checkpoint = slice.checkpoint().unwrap_or_default();
         let log = slice.spent.map_or(0.0, |_| slice.log_bytes.get() as f64);
         Self {

@@ -32,6 +32,9 @@ pub struct Slice {
     /// From the first transaction's begin to the last one's end and, where the
     /// kernel had writes to do for it, to their end.
     pub elapsed: Duration,
+    /// Where transactions have times of their own, the response times of the counted ones together:
+    /// cells are compared by these, as all of them take as long for a slice.
+    pub response: Option<Duration>,
     /// What its sessions' time went into; `None` of runs that were kept before
     /// there was lockstep.
     pub spent: Option<SessionTime>,
@@ -110,6 +113,7 @@ pub(crate) mod tests {
             transactions: 50,
             counted: 22,
             elapsed: Duration::from_millis(75),
+            response: None,
             spent: Some(SessionTime {
                 read: Some(Duration::from_millis(40)),
                 checkpoint: Duration::from_millis(5),

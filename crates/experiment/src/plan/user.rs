@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use octavo_script::Definitions;
-use octavo_workload::user::Copying;
+use octavo_workload::user::{Copying, Pace};
 
 /// A script that the user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct OwnSettings {
     /// Whether the server's digests are to run. Without scripts and recordings they run where they
     /// stand for most of what the server did; this refuses to guess.
     pub digests: bool,
+    /// The pace at which recorded transactions are sent, or as fast as they are answered.
+    pub pace: Option<Pace>,
     /// Variables that are set for all of them.
     pub definitions: Definitions,
     /// How many clients, or as many as the database's description says.

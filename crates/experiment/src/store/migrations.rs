@@ -45,6 +45,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 6,
         sql: include_str!("from-6.sql"),
     },
+    Step {
+        // Transactions had no times of their own.
+        from: 7,
+        sql: include_str!("from-7.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

@@ -62,7 +62,7 @@ impl Store {
         self.collect(
             "SELECT sitting, pass, slice.position, cell, slice.transactions, slice.counted,
                     elapsed_s, read_s, log_write_s, log_sync_s, checkpoint_s, cpu_s,
-                    buffer_misses, log_written_bytes, foreign_bytes
+                    buffer_misses, log_written_bytes, foreign_bytes, response_s
              FROM slice JOIN run USING (run)
              WHERE set_aside = 0 AND failure IS NULL
              ORDER BY sitting, pass, slice.position, cell",
@@ -85,6 +85,7 @@ impl Store {
                     transactions: from_integer(row, 4)?,
                     counted: from_integer(row, 5)?,
                     elapsed: seconds(row, 6)?,
+                    response: timed(15)?,
                     spent: match times {
                         None => None,
                         Some(_) => Some(SessionTime {
@@ -344,7 +345,10 @@ fn kind_counts(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Kin
 fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rusqlite::Result<()> {
     let load = &figures.load;
     // Where nothing waited, all of it is 0.
-    let late = load.backlog.is_some().then(|| load.counts.late.packed());
+    let late = {
+        let is_late = load.counts.late.percentiles().max_us > 0;
+        (load.backlog.is_some() || is_late).then(|| load.counts.late.packed())
+    };
     transaction.execute(
         &format!(
             "UPDATE run SET ({FIGURES}) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
@@ -481,7 +485,8 @@ fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<(
     };
     transaction
         .prepare_cached(
-            "INSERT INTO slice SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15
+            "INSERT INTO slice SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+                    ?16
              FROM run WHERE sitting = ?1 AND cell = ?2 AND set_aside = 0",
         )?
         .execute(params![
@@ -500,6 +505,7 @@ fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<(
             to_integer(slice.misses),
             to_integer(slice.log_bytes.get()),
             slice.foreign_bytes.map(|bytes| to_integer(bytes.get())),
+            slice.response.map(|response| response.as_secs_f64()),
         ])
         .and_then(|rows| match rows {
             // Its run has to be kept before.

@@ -103,6 +103,7 @@ CREATE TABLE slice (
     buffer_misses INTEGER NOT NULL,
     log_written_bytes INTEGER NOT NULL,
     foreign_bytes INTEGER,
+    response_s   REAL,
     PRIMARY KEY (run, pass)
 ) STRICT, WITHOUT ROWID;
 

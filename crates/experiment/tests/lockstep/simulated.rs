@@ -165,6 +165,7 @@ impl Machine {
             }),
             misses: 0,
             log_bytes: ByteCount::new(log as u64),
+            response: None,
             foreign_bytes: Some(ByteCount::kib(foreign)),
         }
     }

@@ -251,6 +251,20 @@ fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String 
         Some(_) => "",
         None => "with ",
     };
+    if let Some(pace) = naming::pace(findings) {
+        let shorter = Interval {
+            estimate: 1.0 / ratio.estimate,
+            low: 1.0 / ratio.high,
+            high: 1.0 / ratio.low,
+            ..*ratio
+        };
+        return format!(
+            "mean response time {} of that with {} (95% CI {}), at {pace}.",
+            percent(shorter.estimate),
+            naming::reference_in_full(findings, group),
+            ends(&shorter, percent),
+        );
+    }
     format!(
         "{} {} than {with}{} ({}).",
         change(ratio.estimate),

@@ -133,6 +133,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         | Caveat::RecordedInPart { .. }
         | Caveat::RecordedFailed { .. }
         | Caveat::RecordedAgain { .. }
+        | Caveat::PaceNotKept { .. }
         | Caveat::RecordedBeginning { .. } => of_own(caveat).unwrap_or_default(),
         Caveat::FoundOther {
             statement,
@@ -398,6 +399,17 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
              find their rows in the cache, and its changes may change nothing or fail. Give a longer \
              recording.",
             number(*rounds)
+        ),
+        Caveat::PaceNotKept {
+            page_size,
+            late_p50_ms,
+            late_max_ms,
+        } => format!(
+            "Saturated with {page_size} pages: sessions did not keep the pace of the recording, and \
+             transactions began late (p50 {} ms, max {} ms). Response times are those of a queue, \
+             which grows with the run. Use a lower --pace, such as 0.5x.",
+            number(*late_p50_ms),
+            number(*late_max_ms)
         ),
         Caveat::RecordedBeginning { share } => format!(
             "Only the first {} of the recording was sent, and the rest may give another answer. Give \

@@ -192,10 +192,14 @@ fn recorded(recording: &OwnRecording) -> String {
     } = recording;
     let part = recorded_part(recording.statements, recording.recorded, recording.time);
     format!(
-        "{}: {part} in {} of {}, as fast as they were answered",
+        "{}: {part} in {} of {}, {}",
         files.join(", "),
         counted(*transactions, "transaction"),
-        counted(u64::from(*sessions), "session")
+        counted(u64::from(*sessions), "session"),
+        match recording.pace {
+            Some(pace) => format!("at {pace}"),
+            None => "as fast as they were answered".into(),
+        }
     )
 }
 

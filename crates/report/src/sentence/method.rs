@@ -11,9 +11,20 @@ use super::{answer::named, place};
 use crate::{naming, number::percent};
 
 /// What latencies are, and sizes.
-const UNITS: &str = "Latencies start at submission. When the database stalls, clients wait and do not queue, \
-    so percentiles are lower than with a fixed arrival rate. Page sizes, KiB, MiB and GiB \
-    are powers of two. MB/s are 10⁶ bytes per second.";
+const UNITS: &str =
+    "Page sizes, KiB, MiB and GiB are powers of two. MB/s are 10⁶ bytes per second.";
+
+/// What latencies are where nothing has a time of its own.
+const CLOSED: &str = "Latencies start at submission. When the database stalls, clients wait and do not queue, \
+    so percentiles are lower than with a fixed arrival rate.";
+
+/// What is compared where transactions have times of their own.
+const PACED: &str = "Transactions were sent when they were due, so all cells had the throughput of the \
+    recording, and response times are compared: each from when its transaction was due to its end, \
+    without what its session waited in it as recorded. Where tables and ratios say \
+    throughput, they have transactions over the sum of their response times: twice as many are half \
+    the mean response time. Between slices the clock of a cell stands still; a session that is late \
+    at a slice's end is as late when the next one begins.";
 
 /// The method, a paragraph each.
 pub(crate) fn method(findings: &Findings) -> Vec<String> {
@@ -37,7 +48,10 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         words_of_ratios(findings),
         confidence(findings),
         not_claimed(findings),
-        UNITS.into(),
+        match naming::pace(findings) {
+            Some(_) => PACED.into(),
+            None => format!("{CLOSED} {UNITS}"),
+        },
     ]);
     paragraphs
 }

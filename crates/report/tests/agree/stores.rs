@@ -510,6 +510,7 @@ impl<'a> Machine<'a> {
             }),
             misses: 300,
             log_bytes: ByteCount::kib(90),
+            response: None,
             foreign_bytes: Some(ByteCount::kib(4)),
         }
     }

@@ -178,7 +178,12 @@ impl Workload for OwnWorkload {
                 OwnClient::new(programs, prepared.kinds, &self.mix, seed, index)
             }),
             Runs::Recorded(replayed) => {
-                let mut of_clients = replayed.recording.by_client(count).into_iter();
+                let recording = &replayed.recording;
+                let of_clients = match replayed.pace {
+                    Some(_) => recording.by_client_in_time(count),
+                    None => recording.by_client(count),
+                };
+                let mut of_clients = of_clients.into_iter();
                 boxed(count, |_| {
                     let order = of_clients.next().unwrap_or_default();
                     RecordedClient::new(replayed, prepared.kinds, order)

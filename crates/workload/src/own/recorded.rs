@@ -1,14 +1,17 @@
 //! A client that runs recorded transactions in their order.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use octavo_recording::{Datum, End, Transaction};
+use octavo_recording::{Datum, End, Pause, Recording, Transaction};
 use octavo_script::{Access as Wanted, PARAMETERS_MAX};
 
 use super::call::{FEW, call, no_counts};
 use crate::{
-    Audit, AuditLine, Client, Connection, ConnectionError, Outcome, Result, Rounds, StatementCount,
-    TransactionKind,
+    Audit, AuditLine, Client, Connection, ConnectionError, Dues, Outcome, Result, Rounds,
+    StatementCount, TransactionKind,
     connection::{Access, Real, StatementId, Value},
     user::{RecordedKind, Replayed},
 };
@@ -103,6 +106,16 @@ impl Client for RecordedClient {
         }
     }
 
+    fn dues(&self) -> Option<Dues> {
+        let pace = self.replayed.pace?;
+        let recording = &self.replayed.recording;
+        let begun = self.order.iter().map(|position| {
+            let transaction = &recording.transactions[*position as usize];
+            transaction.begun.map(|begun| pace.scale(begun))
+        });
+        Dues::new(begun.collect::<Option<_>>()?, pace.scale(round(recording)))
+    }
+
     /// As many as it has, so that all come to their end together.
     fn share(&self) -> Option<u64> {
         Some(self.order.len() as u64)
@@ -132,6 +145,30 @@ impl Client for RecordedClient {
     }
 }
 
+/// From the beginning of a recording to that of the next one: what its transactions take, and one
+/// distance more.
+fn round(recording: &Recording) -> Duration {
+    let begun = recording.transactions.iter().filter_map(|of| of.begun);
+    let span = begun.max().unwrap_or_default();
+    let distances = u32::try_from(recording.transactions.len().saturating_sub(1));
+    span + span
+        .checked_div(distances.unwrap_or(u32::MAX))
+        .unwrap_or_default()
+}
+
+/// Waits as the session did; `sent` is when it sent the statement before.
+fn wait(replayed: &Replayed, connection: &mut dyn Connection, pause: Pause, sent: Instant) {
+    let Some(pace) = replayed.pace else { return };
+    let time = pace.scale(pause.time());
+    let left = match pause.is_from_begin {
+        true => time.saturating_sub(sent.elapsed()),
+        false => time,
+    };
+    if !left.is_zero() {
+        connection.pause(left);
+    }
+}
+
 /// Runs a transaction; `at` is left at the statement that failed.
 fn run(
     replayed: &Replayed,
@@ -143,6 +180,7 @@ fn run(
     let recording = &replayed.recording;
     let steps = recording.steps(transaction);
     let is_open = transaction.end != End::Alone;
+    let mut sent = Instant::now();
     if is_open {
         let reads = || steps.iter().all(|step| replayed.reads[step.form as usize]);
         connection.begin(match transaction.access {
@@ -155,6 +193,8 @@ fn run(
     }
     for (position, step) in steps.iter().enumerate() {
         *at = position;
+        wait(replayed, connection, step.pause, sent);
+        sent = Instant::now();
         let form = step.form as usize;
         let given = recording.values(step);
         let mut few = [Value::Null; FEW];
@@ -185,6 +225,7 @@ fn run(
             counts[form].ran(rows);
         }
     }
+    wait(replayed, connection, transaction.last_pause, sent);
     match transaction.end {
         End::Alone => Ok(Outcome::Committed),
         End::Commit => connection.commit().map(|()| Outcome::Committed),

@@ -13,6 +13,7 @@
 //! | sample | a part of the rows |
 //! | trial | a server with the schema alone, in which statements are tried |
 
+mod clock;
 mod digests;
 mod limits;
 mod original;

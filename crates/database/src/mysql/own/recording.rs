@@ -1,6 +1,6 @@
 //! Statements in the general and the slow query log of MySQL and MariaDB.
 //!
-//! The general log has all that sessions send, in the order of arrival, without times
+//! The general log has all that sessions send, in the order of arrival, without their ends
 //! (<https://dev.mysql.com/doc/refman/8.4/en/query-log.html>). The slow query log has a time for
 //! each, in the order of their ends, and with `long_query_time = 0` all of them
 //! (<https://dev.mysql.com/doc/refman/8.4/en/slow-query-log.html>). Both have the values of
@@ -17,9 +17,13 @@ use std::{
 use octavo_recording::{Dialect, Gathering, Left, Mark, Recording, Type};
 use octavo_workload::user::CopyOf;
 
+use super::clock::Clock;
 use crate::{
     Result, files,
-    own::recorded::{Lines, gather, refuse},
+    own::{
+        civil::since_1970,
+        recorded::{Lines, gather, refuse},
+    },
 };
 
 /// How statements are written with SQL modes that change that
@@ -98,7 +102,7 @@ struct Reading<'c> {
 
 /// An entry of the general log.
 #[derive(Debug, PartialEq, Eq)]
-struct Entry<'l> {
+pub(super) struct Entry<'l> {
     session: &'l str,
     command: &'l str,
     argument: &'l [u8],
@@ -116,10 +120,11 @@ impl Reading<'_> {
         let is_slow = begin
             .split(|byte| *byte == b'\n')
             .any(|line| line.starts_with(b"# User@Host:"));
+        let clock = Clock::of(path, is_slow)?;
         let lines = Lines::new(path, reader);
         match is_slow {
-            true => self.slow(lines, gathering)?,
-            false => self.general(lines, gathering)?,
+            true => self.slow(lines, clock, gathering)?,
+            false => self.general(lines, clock, gathering)?,
         }
         match self.statements {
             0 => Err(refuse(path, format!("has no statement: {REMEDY}"))),
@@ -127,7 +132,12 @@ impl Reading<'_> {
         }
     }
 
-    fn general(&mut self, mut lines: Lines<'_>, gathering: &mut Gathering) -> Result<()> {
+    fn general(
+        &mut self,
+        mut lines: Lines<'_>,
+        mut clock: Clock,
+        gathering: &mut Gathering,
+    ) -> Result<()> {
         let mut text: Vec<u8> = Vec::new();
         // Session, command and line of the entry whose text is read.
         let mut open: Option<(String, String, u64)> = None;
@@ -141,6 +151,7 @@ impl Reading<'_> {
                 }
             } else if let Some(entry) = entry(line) {
                 self.general_entry(open.take(), &text, gathering);
+                gathering.at(clock.of_general(line));
                 text.clear();
                 text.extend_from_slice(entry.argument);
                 open = Some((entry.session.to_owned(), entry.command.to_owned(), number));
@@ -191,7 +202,12 @@ impl Reading<'_> {
         }
     }
 
-    fn slow(&mut self, mut lines: Lines<'_>, gathering: &mut Gathering) -> Result<()> {
+    fn slow(
+        &mut self,
+        mut lines: Lines<'_>,
+        mut clock: Clock,
+        gathering: &mut Gathering,
+    ) -> Result<()> {
         let mut entry = SlowEntry::default();
         // The database that was written last, which is that of what follows.
         let mut of_file: Option<Vec<u8>> = None;
@@ -223,6 +239,7 @@ impl Reading<'_> {
             } else if is_head && line.starts_with(b"#") {
                 entry.takes(&String::from_utf8_lossy(line));
             } else if is_head && line.starts_with(b"SET ") && contains(line, b"timestamp=") {
+                entry.began = clock.of_slow(line);
                 is_head = false;
             } else if is_head && let Some(name) = used(line) {
                 of_file = Some(name);
@@ -253,8 +270,13 @@ impl Reading<'_> {
             line,
             text,
             took,
+            began,
+            ended,
             ..
         } = entry;
+        let began_before = ended.map(|ended| ended.saturating_sub(took.unwrap_or_default()));
+        gathering.at(began_before.or(*began));
+        (*began, *ended) = (None, None);
         self.statement(session, *line, text, *took, gathering);
         text.clear();
         *took = None;
@@ -308,6 +330,10 @@ struct SlowEntry {
     /// Its database, where the log says it.
     schema: Option<Vec<u8>>,
     took: Option<Duration>,
+    /// When it began, by the whole second.
+    began: Option<Duration>,
+    /// When it ended, where the log has that by the microsecond.
+    ended: Option<Duration>,
     line: u64,
     text: Vec<u8>,
 }
@@ -315,6 +341,11 @@ struct SlowEntry {
 impl SlowEntry {
     /// Takes over what a line of its head says.
     fn takes(&mut self, line: &str) {
+        if let Some(time) = line.strip_prefix("# Time: ") {
+            // <https://dev.mysql.com/doc/refman/8.4/en/slow-query-log.html>: when it was written.
+            // MariaDB's form has the second in which the statement began, as SET has.
+            self.ended = since_1970(time);
+        }
         if let Some(id) = field(line, " Id: ").or_else(|| field(line, "Thread_id: ")) {
             id.clone_into(&mut self.session);
         }
@@ -391,7 +422,7 @@ impl Header {
 
 /// An entry's first line: a time or nothing, a tab, the session's number, a command, a tab, and
 /// its argument.
-fn entry(line: &[u8]) -> Option<Entry<'_>> {
+pub(super) fn entry(line: &[u8]) -> Option<Entry<'_>> {
     // `sql/sql_parse.cc` of both has them: `command_name`, and `Command_names` of MySQL 8.
     const COMMANDS: [&str; 38] = [
         "Binlog Dump",

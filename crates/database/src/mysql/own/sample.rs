@@ -329,7 +329,8 @@ impl<'s> Snapshot<'s> {
         let mut sampling = Sampling::new(described, references, share, seed);
         sampling.count(&mut |sql| {
             let numbers: Vec<u64> = all(&mut client, original, sql)?;
-            Ok(numbers.into_iter().next().unwrap_or_default())
+            let number = numbers.into_iter().next();
+            number.ok_or_else(|| original.refuse("does not say how many rows a table has".into()))
         })?;
         Ok(Self {
             client,

@@ -20,7 +20,10 @@ use serde::Deserialize;
 
 use crate::{
     Result, files,
-    own::recorded::{Capped, Lines, gather, refuse},
+    own::{
+        civil,
+        recorded::{Capped, Lines, gather, refuse},
+    },
 };
 
 pub(super) static DIALECT: Dialect = Dialect {
@@ -104,6 +107,9 @@ struct Reading<'c> {
 /// A line of the log.
 #[derive(Deserialize)]
 struct Line<'l> {
+    /// When it was written, in the server's `log_timezone`.
+    #[serde(borrow, default)]
+    timestamp: std::borrow::Cow<'l, str>,
     #[serde(borrow, default)]
     dbname: std::borrow::Cow<'l, str>,
     #[serde(borrow, default)]
@@ -209,6 +215,7 @@ impl Reading<'_> {
             }
             let column = |position: usize| String::from_utf8_lossy(&record[position]);
             let found = Line {
+                timestamp: column(0),
                 dbname: column(2),
                 session_id: column(5),
                 ps: column(7),
@@ -246,6 +253,9 @@ impl Reading<'_> {
         };
         let found = statement(what);
         let took = took.map(|took| took + self.before.remove(session).unwrap_or_default());
+        // A line with a duration is written when that has passed.
+        let written = civil::since_1970(&line.timestamp);
+        gathering.at(written.map(|at| at.saturating_sub(took.unwrap_or_default())));
         if let Some(took) = took.filter(|_| found.is_none()) {
             if what.is_empty() && self.last.remove(session).is_some() {
                 gathering.took(session, took);

@@ -227,7 +227,8 @@ impl<'s> Snapshot<'s> {
             log: &log,
             account: None,
             group: None,
-            on_death: Signal::TERM,
+            // It cancels its statement on the server then.
+            on_death: Signal::INT,
             input: None,
             environment: environment(url.password(), Some(encoding)),
         };

@@ -296,6 +296,7 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
     }
     let seed = given(&sections.experiment.seed).map_or(1, |seed| seed.0);
     Ok(Some(OwnSettings {
+        pace: None,
         source: source.value.clone().into(),
         copying: Copying {
             share: given(sample).map(|sample| sample.0),

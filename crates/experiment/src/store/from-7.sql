@@ -1,0 +1,1 @@
+ALTER TABLE slice ADD COLUMN response_s REAL;

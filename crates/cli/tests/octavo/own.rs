@@ -1074,7 +1074,7 @@ fn own_statements_that_cannot_be_predicted_are_refused_in_a_line() {
         (
             &["--copy-of=mariadb://anna@db.example/shop"][..],
             &[
-                "predicted on PostgreSQL and SQLite alone",
+                "predicted on SQLite and PostgreSQL alone",
                 "octavo advise --copy-of",
             ][..],
         ),

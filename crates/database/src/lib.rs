@@ -37,6 +37,7 @@ mod settings;
 mod shown;
 mod snapshot;
 mod sqlite;
+mod turns;
 mod wire;
 
 /// Ends what an Octavo that was killed left running, which may still write into

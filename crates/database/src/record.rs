@@ -2,14 +2,15 @@
 
 use std::{path::Path, time::Duration};
 
-use octavo_units::{PageSize, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{Audit, PageTrace, Workload};
 
-use crate::{Progress, Result};
+use crate::{Isolation, Progress, Result};
 
 /// A database that tells which pages statements refer to.
 pub trait RecordPages {
-    /// Has this process watch pages. It comes before any database is opened in it.
+    /// Has this process watch pages. It comes before any database is opened in it, and before it is
+    /// held to its directories.
     ///
     /// # Errors
     /// [`DatabaseError::Unrecorded`](crate::DatabaseError::Unrecorded) when one was opened.
@@ -21,8 +22,9 @@ pub trait RecordPages {
     /// no longer watched.
     ///
     /// # Errors
-    /// [`DatabaseError::Stopped`](crate::DatabaseError::Stopped) when `progress` stopped it;
-    /// otherwise when the copy cannot be used or a transaction fails.
+    /// [`DatabaseError::Stopped`](crate::DatabaseError::Stopped) when `progress` stopped it,
+    /// [`DatabaseError::Unrecorded`](crate::DatabaseError::Unrecorded) when the system does not let
+    /// pages be watched; otherwise when the copy cannot be used or a transaction fails.
     fn record(
         &self,
         run: &Path,
@@ -38,6 +40,10 @@ pub struct PagesWanted<'a> {
     pub workload: &'a dyn Workload,
     /// The page size of the copy.
     pub page_size: PageSize,
+    /// The memory that the database is to plan statements for, where it asks for that.
+    pub memory: ByteCount,
+    /// The isolation level of transactions that ask for none; the database's default without one.
+    pub isolation: Option<Isolation>,
     /// Random seed of the inputs.
     pub seed: Seed,
     /// Clients that take turns.

@@ -80,6 +80,8 @@ fn record(script: &str) -> RecordedPages {
     let wanted = PagesWanted {
         workload: workload.as_ref(),
         page_size,
+        memory: ByteCount::mib(4),
+        isolation: None,
         seed: Seed::new(1),
         clients: 1,
         transactions: 1,

@@ -199,6 +199,8 @@ fn what_is_replayed_reads_and_writes_what_a_real_database_does() {
         let wanted = PagesWanted {
             workload: workload.as_ref(),
             page_size,
+            memory: ByteCount::mib(4),
+            isolation: None,
             seed: INPUTS,
             clients: 1,
             transactions: WARM_UP + COUNTED,

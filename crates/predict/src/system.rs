@@ -17,7 +17,7 @@ use crate::{
     background::Background,
     commits::Commits,
     cpu::{CpuCost, Work},
-    engine::{Engine, Opening, Referred},
+    engine::{Engine, Grain, Opening, Referred},
     error::PredictError,
     io::{Asked, Io, Purpose},
     latch::Latch,
@@ -576,7 +576,9 @@ impl System {
         }
         let taken = match (&self.source, self.seats[client].traced) {
             (Source::Trace(trace, _), Some((transaction, part))) => {
-                match trace.part(&transaction, part).end.only_reads {
+                let only_reads = trace.part(&transaction, part).end.only_reads;
+                // Which rows are changed is not recorded.
+                match only_reads || self.engine.grain() == Grain::Row {
                     true => Ok(()),
                     false => self.locks.take_everything(client),
                 }

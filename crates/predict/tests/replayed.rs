@@ -10,7 +10,7 @@ use octavo_predict::{
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Outcome, PageTrace, Workload, WorkloadSpec, own,
-    page_trace::{PartEnd, TracedPage},
+    page_trace::{LoggedPage, PartEnd, TracedPage},
     user::{CopyOf, Own, OwnScript, Prepared},
 };
 
@@ -220,4 +220,84 @@ fn a_trace_is_of_one_page_size() {
         refused,
         Some(PredictError::Engine(EngineError::Unrecorded { .. }))
     ));
+}
+
+/// A page in a record of the log.
+fn logged(number: u32) -> LoggedPage {
+    LoggedPage {
+        number,
+        data: 90,
+        whole: 3000,
+        is_never_whole: false,
+    }
+}
+
+fn system_of_postgres(trace: PageTrace, clients: u32) -> System {
+    let setup = Setup {
+        model: model_of("postgres", &[], false).unwrap(),
+        ..setup(clients)
+    };
+    let device = Constant::new(ByteCount::mib(1024), 100_000);
+    System::new(replaying(trace).as_ref(), &setup, Box::new(device)).unwrap()
+}
+
+#[test]
+fn pages_and_records_of_a_server_are_replayed_by_hand() {
+    let mut trace = PageTrace::new(PAGE_SIZE, 200);
+    let only_reads = [read(0), read(3), read(3)];
+    part(&mut trace, &only_reads, READS);
+    trace.end_transaction(1, Outcome::Committed);
+    // An update to a new page and its commit, and the same once more.
+    let new = TracedPage::new(200, true, true);
+    let never_whole = LoggedPage {
+        is_never_whole: true,
+        ..logged(200)
+    };
+    trace.log(70, &[logged(3), never_whole]);
+    trace.log(34, &[]);
+    part(&mut trace, &[changed(3), new], WRITES);
+    trace.log(70, &[logged(3), never_whole]);
+    trace.log(34, &[]);
+    part(&mut trace, &[changed(3), changed(200)], WRITES);
+    trace.end_transaction(0, Outcome::Committed);
+    // What nobody waits for is flushed by the next one.
+    trace.log(50, &[logged(5)]);
+    part(&mut trace, &[read(0), changed(5)], READS);
+    trace.end_transaction(1, Outcome::Committed);
+    // 64 frames: these push all others out.
+    let scan: Vec<TracedPage> = (0..5).flat_map(|_| 100..190).map(read).collect();
+    part(&mut trace, &scan, READS);
+    trace.end_transaction(1, Outcome::Committed);
+    let mut system = system_of_postgres(trace, 1);
+    let each = run(&mut system, 4);
+    let found = |done: &Done| [done.referred.hits, done.referred.misses, done.referred.made];
+    let counts: Vec<[u64; 3]> = each.iter().map(found).collect();
+    assert_eq!(counts[..3], [[1, 2, 0], [3, 1, 1], [1, 1, 0]]);
+    // A page of the log begins with 24 bytes. The first record has page 3 whole:
+    // 70 + 5 + 3000 + 90 = 3165 in 3168 bytes, and 34 in 40. The second has its change alone:
+    // 70 + 90 + 90 = 250 in 256, and 40.
+    let logged: Vec<u64> = each.iter().map(|done| done.referred.logged).collect();
+    // 50 + 5 + 3000 in 3056.
+    assert_eq!(logged, [0, 24 + 3168 + 40 + 256 + 40, 3056, 0]);
+    let flushes = |done: &Done| done.asked(Purpose::LogSync).flushes;
+    assert_eq!(each.iter().map(flushes).collect::<Vec<_>>(), [0, 2, 0, 0]);
+    // The new page is written at once; what was changed is when it is evicted.
+    let written = |done: &Done| done.asked(Purpose::Background).requests;
+    assert_eq!(each.iter().map(written).collect::<Vec<_>>(), [0, 1, 0, 3]);
+}
+
+#[test]
+fn who_changes_rows_of_a_server_waits_for_nobody_but_the_log() {
+    let mut trace = PageTrace::new(PAGE_SIZE, 200);
+    for number in 0..600 {
+        trace.log(70, &[logged(number % 200)]);
+        trace.log(34, &[]);
+        part(&mut trace, &[read(0), changed(number % 200)], WRITES);
+        trace.end_transaction(0, Outcome::Committed);
+    }
+    let mut system = system_of_postgres(trace, 4);
+    let each = run(&mut system, 500);
+    let waits = |wait| each.iter().filter(|done| done.waited.ns(wait) > 0).count();
+    assert_eq!(waits(Wait::Rows), 0);
+    assert!(waits(Wait::Log) > 100);
 }

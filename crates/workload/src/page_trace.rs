@@ -3,6 +3,10 @@
 //!
 //! A transaction is one of a client's ([`Client::run`](crate::Client::run)). It has *parts*, the
 //! transactions of the database: a script may read outside of any before it begins one.
+//!
+//! SQLite's log has the pages that a part changes as they are, and no more is to be known of it.
+//! The log of a server has records, which a trace has too: how long they are, and which pages they
+//! change.
 
 use octavo_units::PageSize;
 
@@ -17,8 +21,34 @@ pub struct PageTrace {
     /// Pages that were ever there.
     most: u32,
     pages: Vec<TracedPage>,
+    records: Vec<LogRecord>,
+    logged: Vec<LoggedPage>,
     parts: Vec<Part>,
     transactions: Vec<Transaction>,
+}
+
+/// A record of a server's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRecord {
+    /// Its bytes without those that its pages have in it.
+    pub bytes: u32,
+    /// The place of its first page among the trace's.
+    first: usize,
+    /// How many pages it has.
+    count: usize,
+}
+
+/// A page in a record of a server's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedPage {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Bytes that tell the change.
+    pub data: u32,
+    /// Bytes of the whole page, which the log may have in their place.
+    pub whole: u32,
+    /// Whether the log never has the whole page in their place, as of one that had no content.
+    pub is_never_whole: bool,
 }
 
 /// A page that is referred to, in 32 bits.
@@ -29,9 +59,9 @@ impl TracedPage {
     /// More pages than this have no number: two bits say what is done with one.
     pub const COUNT_MAX: u32 = 1 << 30;
 
-    /// The page with this number, from 0; whether the database's log has it when its part
-    /// commits, or it is as it was before when that is rolled back; and whether it has no content
-    /// before, so that it is not read.
+    /// The page with this number, from 0; whether its part changes it, so that SQLite's log has it
+    /// when the part commits, or it is as it was before when that is rolled back; and whether it
+    /// has no content before, so that it is not read.
     ///
     /// # Panics
     /// When the number is [`Self::COUNT_MAX`] or larger.
@@ -69,6 +99,8 @@ pub struct PartEnd {
 struct Part {
     /// Behind its last page.
     pages: usize,
+    /// Behind its last record of the log.
+    records: usize,
     end: PartEnd,
 }
 
@@ -98,8 +130,22 @@ pub struct TracedTransaction {
 pub struct TracedPart<'t> {
     /// Its pages in the order in which they are referred to, each as often as it is.
     pub pages: &'t [TracedPage],
+    /// Its records in the database's log, where the trace has these.
+    pub records: &'t [LogRecord],
     /// How it ends.
     pub end: PartEnd,
+    /// The trace's.
+    logged: &'t [LoggedPage],
+}
+
+impl<'t> TracedPart<'t> {
+    /// The pages of one of its records.
+    ///
+    /// # Panics
+    /// When the record is of another trace.
+    pub fn pages_of(&self, record: &LogRecord) -> &'t [LoggedPage] {
+        &self.logged[record.first..][..record.count]
+    }
 }
 
 impl PageTrace {
@@ -110,6 +156,8 @@ impl PageTrace {
             loaded,
             most: loaded,
             pages: Vec::new(),
+            records: Vec::new(),
+            logged: Vec::new(),
             parts: Vec::new(),
             transactions: Vec::new(),
         }
@@ -121,10 +169,25 @@ impl PageTrace {
         self.pages.push(page);
     }
 
+    /// Adds a record of the log to the part that is open: its bytes without those of its pages, and
+    /// these.
+    pub fn log(&mut self, bytes: u32, pages: &[LoggedPage]) {
+        for page in pages {
+            self.most = self.most.max(page.number + 1);
+        }
+        self.records.push(LogRecord {
+            bytes,
+            first: self.logged.len(),
+            count: pages.len(),
+        });
+        self.logged.extend_from_slice(pages);
+    }
+
     /// Ends the open part, and begins another one.
     pub fn end_part(&mut self, end: PartEnd) {
         self.parts.push(Part {
             pages: self.pages.len(),
+            records: self.records.len(),
             end,
         });
     }
@@ -193,14 +256,20 @@ impl PageTrace {
     pub fn part(&self, transaction: &TracedTransaction, number: usize) -> TracedPart<'_> {
         assert!(number < transaction.parts, "it has no such part");
         let place = transaction.first + number;
-        let begin = match place.checked_sub(1) {
-            Some(before) => self.parts[before].pages,
-            None => 0,
+        let (begin, first) = match place.checked_sub(1) {
+            Some(before) => (self.parts[before].pages, self.parts[before].records),
+            None => (0, 0),
         };
-        let Part { pages, end } = self.parts[place];
+        let Part {
+            pages,
+            records,
+            end,
+        } = self.parts[place];
         TracedPart {
             pages: &self.pages[begin..pages],
+            records: &self.records[first..records],
             end,
+            logged: &self.logged,
         }
     }
 }
@@ -226,13 +295,21 @@ mod tests {
         trace.refer(page(3));
         trace.end_part(reads);
         trace.refer(changed);
+        let logged = LoggedPage {
+            number: 8,
+            data: 30,
+            whole: 4000,
+            is_never_whole: false,
+        };
+        trace.log(50, &[logged, logged]);
+        trace.log(34, &[]);
         trace.end_part(writes);
         trace.end_transaction(1, Outcome::Committed);
         trace.end_transaction(0, Outcome::RolledBack);
         trace.refer(page(2));
         trace.end_part(reads);
         trace.end_transaction(2, Outcome::Committed);
-        assert_eq!((trace.loaded(), trace.most()), (5, 8));
+        assert_eq!((trace.loaded(), trace.most()), (5, 9));
         assert_eq!((trace.transactions(), trace.references()), (3, 4));
         let [first, empty, last] = [0, 1, 2].map(|number| trace.transaction(number).unwrap());
         assert_eq!(trace.transaction(3), None);
@@ -242,6 +319,14 @@ mod tests {
         assert_eq!(trace.part(&first, 0).pages, [page(0), page(3)]);
         let second = trace.part(&first, 1);
         assert_eq!((second.pages, second.end), (&[changed][..], writes));
+        let [change, commit] = second.records else {
+            panic!("{:?}", second.records);
+        };
+        assert_eq!((change.bytes, commit.bytes), (50, 34));
+        assert_eq!(second.pages_of(change), [logged, logged]);
+        assert_eq!(second.pages_of(commit), []);
+        assert_eq!(trace.part(&first, 0).records, []);
+        assert_eq!(trace.part(&last, 0).records, []);
         assert_eq!(trace.part(&empty, 0).pages, []);
         assert_eq!(trace.part(&last, 0).pages, [page(2)]);
         assert_eq!(

@@ -1072,8 +1072,11 @@ fn own_statements_that_cannot_be_predicted_are_refused_in_a_line() {
     fs::write(home.path("slow.sql"), "\\sleep 1 ms\nSELECT 1;").unwrap();
     for (arguments, words) in [
         (
-            &["--copy-of=postgres://anna@db.example/shop"][..],
-            &["predicted on SQLite alone", "octavo advise --copy-of"][..],
+            &["--copy-of=mariadb://anna@db.example/shop"][..],
+            &[
+                "predicted on SQLite and PostgreSQL alone",
+                "octavo advise --copy-of",
+            ][..],
         ),
         (
             &["--copy-of=app/my.db"],

@@ -825,3 +825,65 @@ fn digests_of_mariadb_run_and_are_refused_where_there_are_none() {
     }
     ran(&unscripted(home, &url, &sizes), 6, 1400);
 }
+
+#[test]
+fn statements_on_postgres_are_predicted_and_no_copy_is_left() {
+    let server = UsersServer::postgres();
+    server.rows(
+        "CREATE TABLE item(id int PRIMARY KEY, visits int NOT NULL, note text); \
+         INSERT INTO item SELECT i, 0, repeat('x', 200) FROM generate_series(1, 40000) AS i; \
+         CREATE TABLE play(item int, note text)",
+    );
+    let home = TempDir::new().unwrap();
+    let script = |name: &str, text: &str| fs::write(home.path().join(name), text).unwrap();
+    script(
+        "read.sql",
+        "\\set id random(1, 40000)\nSELECT note FROM item WHERE id = :id;",
+    );
+    script(
+        "write.sql",
+        &format!(
+            "\\set id random(1, 40000)\nBEGIN;\n\
+             UPDATE item SET visits = visits + 1 WHERE id = :id;\n\
+             INSERT INTO play VALUES (:id, '{PRIVATE}');\nEND;"
+        ),
+    );
+    let output = octavo()
+        .current_dir(home.path())
+        .args(["predict", "work", "--copy-of", &server.url])
+        .args(["--script=read.sql@3", "--script=write.sql", "--device=ec"])
+        .args(["--bin=8K=installed", "--page-sizes=8K", "--memory=8MiB"])
+        .args([
+            "--warm-up=3000",
+            "--passes=8",
+            "--transactions=40",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("ptrace") {
+        // Who may not follow a process is told what it takes.
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("CAP_SYS_PTRACE"), "{said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["source"], "predicted");
+    let of = |name: &str| found["groups"][0]["cells"][0]["per_transaction"][name].as_f64();
+    // A row of every second page or so is not in the buffer; a quarter of transactions write.
+    let reads = of("buffer_misses").unwrap();
+    assert!((0.3..1.5).contains(&reads), "{reads}");
+    let log = of("log_written_bytes").unwrap();
+    assert!((50.0..4000.0).contains(&log), "{log}");
+    // Neither the copy nor a statement stays.
+    assert!(!home.path().join("work/data").exists());
+    for entry in fs::read_dir(home.path().join("work")).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        let is_there = bytes
+            .windows(PRIVATE.len())
+            .any(|part| part == PRIVATE.as_bytes());
+        assert!(!is_there);
+    }
+}

@@ -13,7 +13,7 @@ use super::{Describe, OwnError, Refused, Runnable, Shown, without_values};
 
 /// Rows of a table whose values are drawn. Chosen: a key drawn from so many is found in a cache
 /// more easily than one drawn from all only where the cache is smaller than their pages.
-pub(crate) const ROWS: usize = 5_000;
+pub(crate) const ROWS: usize = 50_000;
 
 /// What a server has counted.
 #[derive(Debug)]

@@ -17,6 +17,7 @@ mod messages;
 mod numeric;
 mod own;
 mod programs;
+mod record;
 mod refusal;
 mod reporting;
 mod running;
@@ -40,8 +41,8 @@ use octavo_workload::Workload;
 use shares::Shares;
 
 use crate::{
-    CopyOwn, Database, DatabaseKind, Derive, Inspection, LoadReport, Progress, RestoreMethod,
-    Result, Running, Settings, database::at_rate,
+    CopyOwn, Database, DatabaseKind, Derive, Inspection, LoadReport, Progress, RecordPages,
+    RestoreMethod, Result, Running, Settings, database::at_rate,
 };
 use configured::Postgres;
 
@@ -169,6 +170,10 @@ impl Database for Postgres {
     }
 
     fn copies_own(&self) -> Option<&dyn CopyOwn> {
+        Some(self)
+    }
+
+    fn records_pages(&self) -> Option<&dyn RecordPages> {
         Some(self)
     }
 

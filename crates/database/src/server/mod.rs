@@ -5,6 +5,7 @@
 pub(crate) mod account;
 pub(crate) mod child;
 pub(crate) mod descendants;
+pub(crate) mod file_calls;
 pub(crate) mod memory;
 pub(crate) mod monitor;
 pub(crate) mod orphans;

@@ -14,7 +14,7 @@ use std::{
 
 use octavo_units::ByteCount;
 use octavo_workload::{
-    Audit, Client, ConnectionError, Outcome, PageTrace, Result as Answer,
+    ConnectionError, PageTrace, Result as Answer,
     connection::{Access, Connection, RowVisitor, StatementId, Value},
     page_trace::{PartEnd, TracedPage},
 };
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     DatabaseError, PagesWanted, Progress, RecordPages, RecordedPages, Result,
-    error::unless_stopped, files,
+    error::unless_stopped, files, turns::ClientTurns,
 };
 
 /// The buffer while transactions are recorded. Which pages they refer to does not depend on it.
@@ -150,52 +150,6 @@ fn time_each(
         }
     }
     Ok(())
-}
-
-/// Clients that take turns, by their shares where they have any.
-struct ClientTurns {
-    clients: Vec<Box<dyn Client>>,
-    shares: Vec<u64>,
-    /// Transactions of each, over its share.
-    done: Vec<u64>,
-}
-
-impl ClientTurns {
-    fn new(wanted: &PagesWanted<'_>) -> Self {
-        let clients = wanted.workload.clients(wanted.seed, wanted.clients.max(1));
-        let shares = clients.iter().map(|client| client.share().unwrap_or(1));
-        Self {
-            shares: shares.map(|share| share.max(1)).collect(),
-            done: vec![0; clients.len()],
-            clients,
-        }
-    }
-
-    /// Has the client execute a transaction that is the furthest behind its share.
-    fn next(&mut self, connection: &mut dyn Connection) -> Result<(usize, Outcome)> {
-        let behind = |&client: &usize| {
-            let (done, share) = (
-                u128::from(self.done[client]),
-                u128::from(self.shares[client]),
-            );
-            // The end of its next one, on a scale that all have.
-            ((done + 1) << 64) / share
-        };
-        let next = (0..self.clients.len()).min_by_key(behind).unwrap_or(0);
-        self.done[next] += 1;
-        let client = &mut self.clients[next];
-        let kind = client.draw();
-        let outcome = client.run(connection)?;
-        Ok((kind, outcome))
-    }
-
-    fn audit(&self) -> Audit {
-        let mut audit = Audit::default();
-        for client in &self.clients {
-            audit.merge(&client.audit());
-        }
-        audit
-    }
 }
 
 /// A connection whose pages are watched. It drops before the watch.

@@ -6,7 +6,7 @@ use octavo_database::POSTGRES;
 use octavo_units::PageSize;
 use octavo_workload::Workload;
 
-use super::{PostgresSettings, engine::Postgres, layout};
+use super::{PostgresSettings, engine::Postgres, layout, traced::Traced};
 use crate::{
     description::{Comparison, KindCost, ModeledKind, ProcessorCosts, Timing, not_modeled},
     engine::{Engine, EngineError, Modeled, Opening},
@@ -73,7 +73,10 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
 
 impl Modeled for PostgresSettings {
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
-        Ok(Box::new(Postgres::new(opening, self)?))
+        Ok(match opening.workload.page_trace() {
+            Some(trace) => Box::new(Traced::new(opening, self, trace)?),
+            None => Box::new(Postgres::new(opening, self)?),
+        })
     }
 
     fn is_divisible(&self) -> bool {

@@ -139,17 +139,34 @@ impl Log {
         }
         for (number, changed) in pages.iter().enumerate() {
             bytes += BLOCK_HEADER + if number == 0 { RELATION } else { 0 };
-            let index = changed.page.index();
-            if index >= self.imaged.len() {
-                self.imaged.resize(index * 5 / 4 + 64, 0);
-            }
-            let last = std::mem::replace(&mut self.imaged[index], self.checkpoints);
-            let is_whole = self.has_images && !changed.is_new && last != self.checkpoints;
-            bytes += match is_whole {
-                true => IMAGE_HEADER + u64::from(changed.image),
-                false => u64::from(changed.data),
-            };
+            bytes += self.bytes_of(changed);
         }
+        self.append(bytes);
+    }
+
+    /// Adds a record that was found in a real log, with so many bytes besides those of the pages
+    /// that it changes.
+    pub(super) fn record_found(&mut self, bytes: u64, pages: impl Iterator<Item = Changed>) {
+        let of_pages: u64 = pages.map(|changed| self.bytes_of(&changed)).sum();
+        self.append(bytes + of_pages);
+    }
+
+    /// What a record has of a page that it changes.
+    fn bytes_of(&mut self, changed: &Changed) -> u64 {
+        let index = changed.page.index();
+        if index >= self.imaged.len() {
+            self.imaged.resize(index * 5 / 4 + 64, 0);
+        }
+        let last = std::mem::replace(&mut self.imaged[index], self.checkpoints);
+        let is_whole = self.has_images && !changed.is_new && last != self.checkpoints;
+        match is_whole {
+            true => IMAGE_HEADER + u64::from(changed.image),
+            false => u64::from(changed.data),
+        }
+    }
+
+    /// A record of so many bytes comes last.
+    fn append(&mut self, bytes: u64) {
         let bytes = bytes.next_multiple_of(8);
         // Each page that is begun has its header first.
         let room = self.block - LOG_PAGE_HEADER;

@@ -9,6 +9,7 @@ mod kind;
 mod layout;
 mod log;
 mod storage;
+mod traced;
 mod tuple;
 
 use octavo_units::{ByteCount, PageSize};

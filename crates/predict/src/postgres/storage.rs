@@ -74,7 +74,8 @@ impl Storage {
         });
     }
 
-    fn access(&mut self, page: Page, access: Access, is_new: bool) {
+    /// A page is referred to, new or not.
+    pub(super) fn access(&mut self, page: Page, access: Access, is_new: bool) {
         if page.number() >= self.known {
             self.known = (page.number() + 1).saturating_mul(2);
             self.buffer.extend(self.known);

@@ -3,6 +3,8 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -74,7 +76,7 @@ pub(super) fn record(
     // What a killed one left.
     directory.remove_data()?;
     check_room(resolved, own)?;
-    confine(&[resolved.own_directory().to_owned()])?;
+    confine(&allowed(resolved)?)?;
     let recorded = record_all(resolved, own, device, wanted, monitor);
     let removed = directory.remove_data();
     let recorded = recorded.map_err(|error| match error {
@@ -91,6 +93,21 @@ pub(super) fn record(
     });
     let fewest = fewest.min().unwrap_or(0);
     Ok((recorded, fewest))
+}
+
+/// Directories where files may be made: those of copies, and of programs that are built.
+fn allowed(resolved: &ResolvedPlan<'_>) -> Result<Vec<PathBuf>, CampaignError> {
+    let mut allowed = vec![resolved.own_directory().to_owned()];
+    let plan = resolved.plan();
+    for database in &plan.databases {
+        let programs = resolved.database(database);
+        if let Some(programs) = programs.programs_directory(&plan.page_sizes)? {
+            // What cannot be made is refused with its reason by who builds.
+            let _made_later = fs::create_dir_all(&programs);
+            allowed.push(programs);
+        }
+    }
+    Ok(allowed)
 }
 
 /// Refuses a file system without room for the rows twice, with what the statements add.
@@ -132,6 +149,11 @@ fn record_all(
         if recorded.contains_key(&key.page_size) {
             continue;
         }
+        let database = resolved.database(&key.database);
+        database.prepare(&[key.page_size], &mut |step| {
+            monitor.progress(step);
+            monitor.flow()
+        })?;
         let Some(snapshot) = snapshots.make(key, resolved, monitor)? else {
             continue;
         };
@@ -208,6 +230,14 @@ fn record_one(
     let settings = PagesWanted {
         workload: resolved.workload(key.data),
         page_size: key.page_size,
+        memory: resolved
+            .plan()
+            .memories
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or_default(),
+        isolation: resolved.plan().isolation,
         seed: wanted.seed,
         clients: wanted.clients,
         transactions: wanted.transactions,

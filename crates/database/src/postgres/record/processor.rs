@@ -1,0 +1,113 @@
+//! What transactions take of a processor when all pages are in memory: the time of the session's
+//! process and of this thread. Writing the log to the page cache at a commit is in it, flushing is
+//! not. Commits that do not wait for the log (`synchronous_commit` off) would leave out both, but
+//! readers may not note such a commit on rows until the log is written (`SetHintBits` in
+//! heapam_visibility.c), and look it up again and again: updates took 290 us so, and 60 to 125 as
+//! here.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use octavo_units::ByteCount;
+use octavo_workload::{Connection as _, PageTrace};
+use rustix::{
+    system::sysinfo,
+    time::{ClockId, clock_gettime},
+};
+
+use super::{super::session::Session, number};
+use crate::{
+    DatabaseError, PagesWanted, Progress, Result, error::unless_stopped, turns::ClientTurns,
+};
+
+/// How long transactions run before any is timed, so that pages are at hand, and how long they are
+/// timed, or how many of them at most. Chosen.
+const BEFORE: Duration = Duration::from_secs(2);
+const TIMED: Duration = Duration::from_secs(2);
+const TIMED_MAX: u64 = 20_000;
+
+/// Transactions that are executed before any is timed, and that are timed, at least.
+const LEAST: u64 = 50;
+
+/// What the server is started with: room for all pages, but for no more than half of the machine's
+/// memory.
+pub(super) fn parameters(
+    wanted: &PagesWanted<'_>,
+    trace: &PageTrace,
+) -> Vec<(&'static str, String)> {
+    /// For pages that come later, and for what the server has besides.
+    const SPARE: ByteCount = ByteCount::mib(32);
+    let about = sysinfo();
+    let half = about.totalram.saturating_mul(about.mem_unit.into()) / 2;
+    let page = u64::from(wanted.page_size.get());
+    let all = u64::from(trace.most()) + SPARE.get() / page;
+    let pages = all.min(half / page).max(super::BUFFER_PAGES.into());
+    super::parameters(wanted, pages)
+}
+
+/// What further transactions take of a processor, by their kinds.
+pub(super) fn time(
+    session: &mut Session,
+    turns: &mut ClientTurns,
+    progress: &mut Progress<'_>,
+    wanted: &PagesWanted<'_>,
+) -> Result<Vec<Option<Duration>>> {
+    let pid: i32 = number(session, "SELECT pg_backend_pid()")?;
+    let mut taken = vec![(Duration::ZERO, 0u32); wanted.workload.transactions().len()];
+    let mut number = 0;
+    let mut begun = Instant::now();
+    // Without those before.
+    let mut timed = None;
+    loop {
+        let is_over = match timed {
+            None => begun.elapsed() >= BEFORE.min(wanted.time_max),
+            Some(_) => begun.elapsed() >= TIMED.min(wanted.time_max),
+        };
+        if number >= LEAST && is_over || number >= TIMED_MAX {
+            if timed.is_some() {
+                break;
+            }
+            (number, begun, timed) = (0, Instant::now(), Some(used(pid)?));
+        }
+        unless_stopped(progress(wanted.transactions))?;
+        let began = thread_time();
+        let (kind, _) = match turns.next(session) {
+            Ok(ran) => ran,
+            // The prediction has all that it needs: rows of later ones may run out.
+            Err(_) if timed.is_some() && number >= LEAST => break,
+            Err(error) => return Err(error),
+        };
+        let own = thread_time() - began;
+        number += 1;
+        if let Some(before) = &mut timed {
+            // What the process does behind its answer is the next one's.
+            let now = used(pid)?;
+            taken[kind].0 += own + now.saturating_sub(*before);
+            taken[kind].1 += 1;
+            *before = now;
+        }
+    }
+    session.rollback()?;
+    let mean = |(time, count): (Duration, u32)| (count > 0).then(|| time / count);
+    Ok(taken.into_iter().map(mean).collect())
+}
+
+/// Time of this thread on a processor.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// Time of a process on a processor (`/proc/PID/schedstat`, in nanoseconds).
+fn used(pid: i32) -> Result<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
+    let first = text.split_whitespace().next();
+    let ns = first.and_then(|first| first.parse().ok());
+    let ns = ns.ok_or(DatabaseError::Unrecorded {
+        reason: "the kernel does not say how long a process was on a processor \
+            (/proc/PID/schedstat, CONFIG_SCHED_INFO)",
+    })?;
+    Ok(Duration::from_nanos(ns))
+}

@@ -606,4 +606,4 @@ fn all<T: DeserializeOwned>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -457,4 +457,4 @@ fn one<T: DeserializeOwned>(psql: &mut Piped<'_>, original: &Original, sql: &str
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -64,14 +64,14 @@ fn rows_with_odd_references_are_sampled() {
     source.stop().unwrap();
 }
 
-fn url(server: &Started) -> String {
+pub(in super::super) fn url(server: &Started) -> String {
     format!(
         "postgres://{USER}@/{DATABASE}?host={}",
         server.path().display()
     )
 }
 
-fn programs(directory: &std::path::Path) -> Programs {
+pub(in super::super) fn programs(directory: &std::path::Path) -> Programs {
     Programs {
         given: vec![(PageSize::kib(8), directory.to_owned())],
         source: None,
@@ -79,7 +79,7 @@ fn programs(directory: &std::path::Path) -> Programs {
 }
 
 /// A server in a directory of its own.
-fn server(programs: &std::path::Path, log: &str) -> (TempDir, Started) {
+pub(in super::super) fn server(programs: &std::path::Path, log: &str) -> (TempDir, Started) {
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let cluster = Cluster::new(home.path(), programs.to_owned()).unwrap();

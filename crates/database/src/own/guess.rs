@@ -24,6 +24,10 @@ const ROWS: u32 = 50;
 /// Rows that an experiment may add to a table, at most. Chosen: 8% of 100 million transactions.
 const INSERTS_MAX: u64 = 10_000_000;
 
+/// Digits before the point that a number needs so that an update leaves it in its range: it adds up to
+/// 25 to what is not above 100.
+pub(crate) const DIGITS_MIN: i32 = 3;
+
 /// Whether a table's numbers go on from the `last` one for as long as an experiment adds rows, with
 /// steps between them up to the highest one that its key can have.
 pub(crate) fn has_room(last: i64, step: u64, highest: i64) -> bool {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{original::Original, restore::quoted};
 use crate::{
     Result,
-    own::guess::{Guess, Table, guess, has_room},
+    own::guess::{DIGITS_MIN, Guess, Table, guess, has_room},
 };
 
 #[derive(Clone, Debug, Deserialize)]
@@ -17,6 +17,11 @@ struct Column {
     kind: String,
     /// Its type as it was written.
     written: String,
+    /// Characters that a text may have.
+    length: Option<u64>,
+    /// Of a number, all and those behind its point. A float that was given none has no scale.
+    precision: Option<i32>,
+    scale: Option<i32>,
     /// Such as `auto_increment`, or that it is generated.
     extra: String,
     /// What a generated one is computed by.
@@ -72,7 +77,8 @@ struct Numbering {
 }
 
 const COLUMNS: &str = "SELECT JSON_OBJECT('table', c.TABLE_NAME, 'name', c.COLUMN_NAME, \
-    'kind', c.DATA_TYPE, 'written', c.COLUMN_TYPE, 'extra', c.EXTRA, \
+    'kind', c.DATA_TYPE, 'written', c.COLUMN_TYPE, 'length', c.CHARACTER_MAXIMUM_LENGTH, \
+    'precision', c.NUMERIC_PRECISION, 'scale', c.NUMERIC_SCALE, 'extra', c.EXTRA, \
     'expression', c.GENERATION_EXPRESSION) FROM information_schema.COLUMNS AS c \
     JOIN information_schema.TABLES AS t USING (TABLE_SCHEMA, TABLE_NAME) \
     WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' \
@@ -226,15 +232,23 @@ fn table_of(
     }
 }
 
-/// What an update sets a column to: as long as it was, and in the range of every type.
+/// What an update sets a column to: as long as it was, and in the range of its type.
 fn change(column: &Column) -> Option<String> {
     let c = quoted(&column.name);
+    let has_range = || {
+        let digits = column.precision.zip(column.scale);
+        digits.is_none_or(|(all, behind)| all.saturating_sub(behind) >= DIGITS_MIN)
+    };
     Some(match column.kind.as_str() {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
-        | "double" => {
+        | "double"
+            if has_range() =>
+        {
             format!("{c} = CASE WHEN {c} > 100 THEN {c} - :step ELSE {c} + :step END")
         }
-        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext"
+            if column.length != Some(0) =>
+        {
             format!("{c} = CONCAT(CHAR(96 + :step USING ascii), SUBSTR({c}, 2))")
         }
         _ => return None,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::original::Original;
 use crate::{
     Result,
-    own::guess::{Guess, Table, guess, has_room},
+    own::guess::{DIGITS_MIN, Guess, Table, guess, has_room},
 };
 
 /// A table whose primary key is one whole number.
@@ -16,8 +16,8 @@ struct Found {
     key: String,
     /// What numbers rows that are inserted without a key.
     sequence: Option<Sequence>,
-    /// All other columns that can be set, with their types.
-    columns: Vec<(String, String)>,
+    /// All other columns that can be set.
+    columns: Vec<Column>,
     /// The first columns of other indexes that find equal values, those with the most values first.
     indexed: Vec<String>,
     /// Columns that have to stay as they are: those of any index or foreign key, and those that an
@@ -28,6 +28,14 @@ struct Found {
     /// Whether constraints, triggers and rules say what rows may be. Of the tables below another one it
     /// is not known.
     is_guarded: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Column {
+    name: String,
+    kind: String,
+    /// Of a number with a precision: how many digits it may have before its point.
+    digits: Option<i32>,
 }
 
 /// A sequence that has a key's type, and gives nothing but a number.
@@ -60,7 +68,9 @@ const QUESTION: &str = "\
             AND d.refclassid = 'pg_class'::regclass \
             AND pg_get_expr(e.adbin, e.adrelid) ~ '^nextval[(]''[^'']+''::regclass[)]$') LIMIT 1) \
         AS sequence, \
-      (SELECT coalesce(json_agg(json_build_array(quote_ident(a.attname), y.typname) \
+      (SELECT coalesce(json_agg(json_build_object('name', quote_ident(a.attname), \
+          'kind', y.typname, 'digits', CASE WHEN y.typname = 'numeric' AND a.atttypmod >= 4 THEN \
+            ((a.atttypmod - 4) >> 16 & 65535) - ((((a.atttypmod - 4) & 2047) # 1024) - 1024) END) \
           ORDER BY a.attnum), '[]') \
         FROM pg_attribute AS a JOIN pg_type AS y ON y.oid = a.atttypid \
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
@@ -110,7 +120,7 @@ pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
     let found: Vec<Found> = original.ask(QUESTION)?;
     // Names that would not stay whole in a script's lines.
     let is_plain = |of: &Found| {
-        let columns = of.columns.iter().map(|(name, _)| name);
+        let columns = of.columns.iter().map(|column| &column.name);
         let mut names = columns.chain([&of.name, &of.key]);
         names.all(|name| !name.contains(char::is_control))
     };
@@ -143,10 +153,14 @@ pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
 }
 
 fn table(of: Found, (first, last): (i64, i64), given: Option<i64>) -> Table {
-    let is_free = |(name, _): &&(String, String)| !of.bound.contains(name);
+    let is_free = |column: &&Column| !of.bound.contains(&column.name);
     let changes = of.columns.iter().filter(is_free);
-    let change = changes.filter_map(|(name, kind)| change(name, kind)).next();
-    let columns: Vec<String> = of.columns.iter().map(|(name, _)| name.clone()).collect();
+    let change = changes.filter_map(change).next();
+    let columns: Vec<String> = of
+        .columns
+        .iter()
+        .map(|column| column.name.clone())
+        .collect();
     // Rows that were imported with their keys leave the sequence behind.
     let is_numbered = of.sequence.zip(given).is_some_and(|(sequence, given)| {
         given >= last && has_room(given, sequence.step.unsigned_abs(), sequence.highest)
@@ -165,10 +179,13 @@ fn table(of: Found, (first, last): (i64, i64), given: Option<i64>) -> Table {
     }
 }
 
-/// What an update sets a column of a type to: as long as it was, and in the range of every type.
-fn change(c: &str, kind: &str) -> Option<String> {
-    Some(match kind {
-        "int2" | "int4" | "int8" | "numeric" | "float4" | "float8" => {
+/// What an update sets a column to: as long as it was, and in the range of its type.
+fn change(column: &Column) -> Option<String> {
+    let c = &column.name;
+    Some(match column.kind.as_str() {
+        "int2" | "int4" | "int8" | "numeric" | "float4" | "float8"
+            if column.digits.is_none_or(|digits| digits >= DIGITS_MIN) =>
+        {
             format!("{c} = CASE WHEN {c} > 100 THEN {c} - :step ELSE {c} + :step END")
         }
         "text" | "varchar" | "bpchar" => format!("{c} = chr(96 + :step) || substr({c}, 2)"),

@@ -154,3 +154,47 @@ INSERT INTO t SELECT seq, seq FROM seq_1_to_100",
         ),
     ]);
 }
+
+#[test]
+fn values_stay_in_their_range() {
+    run(&[
+        case(
+            "CREATE TABLE t(id int AUTO_INCREMENT PRIMARY KEY, a decimal(4,2), b decimal(2,1) unsigned,
+c decimal(2,2), d float(4,2), e double(5,3), f varchar(0), g char(0), h decimal(5,2) unsigned);
+INSERT INTO t(a, b, c, d, e, f, g, h)
+SELECT 99, seq % 10, 0.99, 99, 99, '', '', 1000 - seq FROM seq_1_to_100",
+            Some("h"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id int AUTO_INCREMENT PRIMARY KEY, a decimal(4,2));
+INSERT INTO t(a) SELECT 95 FROM seq_1_to_100",
+            None,
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id int AUTO_INCREMENT PRIMARY KEY, a tinyint(1));
+INSERT INTO t(a) SELECT IF(seq % 2, 127, -128) FROM seq_1_to_100",
+            Some("a"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id int AUTO_INCREMENT PRIMARY KEY, a tinyint unsigned);
+INSERT INTO t(a) SELECT IF(seq % 2, 255, 0) FROM seq_1_to_100",
+            Some("a"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id int AUTO_INCREMENT PRIMARY KEY, a float);
+INSERT INTO t(a) SELECT -seq * 1e30 FROM seq_1_to_100",
+            Some("a"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id int AUTO_INCREMENT PRIMARY KEY, a varchar(1) CHARACTER SET utf16);
+INSERT INTO t(a) SELECT '' FROM seq_1_to_100",
+            Some("a"),
+            true,
+        ),
+    ]);
+}

@@ -215,3 +215,47 @@ fn rows_are_added_where_numbers_go_on() {
         ),
     ]);
 }
+
+#[test]
+fn numbers_stay_in_their_range() {
+    run(&[
+        case(
+            "CREATE TABLE t(id serial PRIMARY KEY, a numeric(4,2), b numeric(2,1), c numeric(3,2),
+                 d numeric(2,2), e numeric(5,2));
+             INSERT INTO t(a, b, c, d, e)
+             SELECT i - 1, i % 10, i % 10, 0.99, 1000 - i FROM generate_series(1, 100) i;",
+            Some("e"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id serial PRIMARY KEY, a numeric(4,2));
+             INSERT INTO t(a) SELECT 95 FROM generate_series(1, 100) i;",
+            None,
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id serial PRIMARY KEY, a numeric(2,-1));
+             INSERT INTO t(a) SELECT i * 10 - 500 FROM generate_series(1, 100) i;",
+            Some("a"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id serial PRIMARY KEY, a numeric);
+             INSERT INTO t(a) SELECT i * 1e9 FROM generate_series(1, 99) i UNION SELECT 'NaN';",
+            Some("a"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id serial PRIMARY KEY, a smallint);
+             INSERT INTO t(a) SELECT -32768 FROM generate_series(1, 100) i;",
+            Some("a"),
+            true,
+        ),
+        case(
+            "CREATE TABLE t(id serial PRIMARY KEY, a varchar(1));
+             INSERT INTO t(a) SELECT '' FROM generate_series(1, 100) i;",
+            Some("a"),
+            true,
+        ),
+    ]);
+}

@@ -24,7 +24,8 @@ use crate::{
     files::named,
     own::{
         sample::{
-            Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+            ALIAS, Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX,
+            WHOLE_MAX,
         },
         told_if_lost,
     },
@@ -271,11 +272,11 @@ impl<'s> Snapshot<'s> {
             })?;
             let columns = match found.key.is_empty() {
                 // Where a row lies does not change in one snapshot.
-                true => vec!["{}.tableoid".into(), "{}.ctid".into()],
+                true => vec![format!("{ALIAS}.tableoid"), format!("{ALIAS}.ctid")],
                 false => found
                     .key
                     .iter()
-                    .map(|column| format!("{{}}.{column}"))
+                    .map(|column| format!("{ALIAS}.{column}"))
                     .collect(),
             };
             tables.push(Table {

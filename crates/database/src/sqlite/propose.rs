@@ -124,7 +124,7 @@ fn table(connection: &Connection, name: &str) -> rusqlite::Result<Option<Table>>
     let others: Vec<&String> = others.map(|(own, _)| own).collect();
     let can_insert = !has_unique && is_free && !others.is_empty() && has_room(last, 1, i64::MAX);
     let is_plain = |own: &&&String| {
-        !(computes && may_be_read(&sql, own)) && !changes_index(connection, &table, &key, own)
+        !(computes && may_be_read(&sql, own) || changes_index(connection, &table, &key, own))
     };
     let plain = others.iter().find(is_plain).map(|own| quoted(own));
     // The primary key's own is read by its key.
@@ -185,7 +185,7 @@ fn changes_index(connection: &Connection, table: &str, key: &str, column: &str) 
         Ok(operations.iter().filter(is_opened).count())
     };
     // What cannot be explained cannot be run. The table itself is one.
-    opened().map_or(true, |opened| opened != 1)
+    opened() != Ok(1)
 }
 
 /// Whether a column of this name may be read by another one of the same table, whose text this is. It

@@ -21,6 +21,20 @@ const TABLES_MAX: usize = 6;
 /// Rows of a range, and of an index, at most.
 const ROWS: u32 = 50;
 
+/// Rows that an experiment may add to a table, at most. Chosen: 8% of 100 million transactions.
+const INSERTS_MAX: u64 = 10_000_000;
+
+/// Digits before the point that a number needs so that an update leaves it in its range: it adds up to
+/// 25 to what is not above 100.
+pub(crate) const DIGITS_MIN: i32 = 3;
+
+/// Whether a table's numbers go on from the `last` one for as long as an experiment adds rows, with
+/// steps between them up to the highest one that its key can have.
+pub(crate) fn has_room(last: i64, step: u64, highest: i64) -> bool {
+    let room = highest.max(last).abs_diff(last);
+    room / step.max(1) >= INSERTS_MAX
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     ReadKey,
@@ -39,6 +53,15 @@ impl Operation {
             Self::ReadRange => "reads of ranges",
             Self::Update => "updates",
             Self::Insert => "inserts",
+        }
+    }
+
+    /// What a script leaves out that does it to other tables and not to this one, if it is a loss.
+    fn named_of(self, table: &str) -> Option<String> {
+        match self {
+            Self::Update => Some(format!("updates of {table}")),
+            Self::Insert => Some(format!("inserts into {table}")),
+            Self::ReadKey | Self::ReadIndex | Self::ReadRange => None,
         }
     }
 
@@ -66,11 +89,12 @@ pub(crate) struct Table {
     pub(crate) last: i64,
     /// The first columns of its indexes, those with the most values first.
     pub(crate) indexed: Vec<String>,
-    /// What an update sets, by `:step` of 1 to 25: a column that no index has.
+    /// What an update sets, by `:step` of 1 to 25: a column that no index and no computed column reads.
     pub(crate) change: Option<String>,
     /// Whether an UPDATE of this database takes ORDER BY and LIMIT.
     pub(crate) limits_updates: bool,
-    /// What an insert sets; none where another row's values would not be unique.
+    /// What an insert sets; none where another row's values would not be unique, or where the key
+    /// may find no next number.
     pub(crate) inserted: Option<Vec<String>>,
 }
 
@@ -132,7 +156,8 @@ type Weighted = (f64, String);
 pub struct Guess {
     /// The script, in pgbench's language.
     pub script: String,
-    /// What it leaves out: tables with rows, as SQL names them, and what is done to none.
+    /// What it leaves out: tables with rows, as SQL names them, what is done to none, and what is
+    /// done to some only.
     pub without: Vec<String>,
 }
 
@@ -152,6 +177,10 @@ pub(crate) fn guess(name: &str, mut tables: Vec<Table>, all: Vec<String>) -> Opt
         if of_tables.is_empty() {
             without.push(operation.named().into());
         } else {
+            let lacking = tables
+                .iter()
+                .filter(|table| table.statements(operation).is_none());
+            without.extend(lacking.filter_map(|table| operation.named_of(&table.name)));
             parts.push((share, operation, of_tables));
         }
     }
@@ -242,6 +271,35 @@ mod tests {
              UPDATE t SET n = n + :step\n  WHERE id =\n  \
              (SELECT id FROM t WHERE id >= :key ORDER BY id LIMIT 1);\n"
         );
+    }
+
+    #[test]
+    fn numbers_that_end_soon_have_no_room() {
+        assert!(has_room(5, 1, i64::from(i32::MAX)));
+        assert!(!has_room(5, 1000, i64::from(i32::MAX)));
+        assert!(!has_room(5, 1, i64::from(i16::MAX)));
+        assert!(has_room(i64::MIN, 0, i64::MAX));
+        assert!(!has_room(i64::MAX, 1, 5));
+    }
+
+    #[test]
+    fn a_guess_says_which_tables_are_not_changed() {
+        let free = Table {
+            inserted: Some(vec!["n".into()]),
+            ..table("free", true)
+        };
+        let only_read = Table {
+            change: None,
+            ..table("only_read", true)
+        };
+        let guess = guess("my.db", vec![free, only_read], Vec::new()).unwrap();
+        let without = [
+            "reads by an index",
+            "updates of only_read",
+            "inserts into only_read",
+            "deletes",
+        ];
+        assert_eq!(guess.without, without);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub(crate) const WHOLE_BYTES_MAX: u64 = 4 << 20;
 /// drawn ones, chance makes it half as many once in 200 times. Chosen.
 const ROWS_MIN: f64 = 20.0;
 
+/// The share of all bytes from which on a table of few rows is told of as well. Chosen.
+const LARGE: f64 = 0.01;
+
 /// Bytes that the keys of required rows may take, as they are counted here.
 const KEYS_MAX: usize = 512 << 20;
 
@@ -37,6 +40,9 @@ const KEY_BYTES: usize = 48;
 
 /// Keys that are asked for at once.
 const BATCH: usize = 2000;
+
+/// What stands for a table's alias in what is hashed. No name has it, on any server.
+pub(crate) const ALIAS: &str = "\0";
 
 /// A table, as far as a sample needs to know it. Names are as in SQL.
 #[derive(Clone, Debug)]
@@ -49,7 +55,7 @@ pub(crate) struct Table {
     pub(crate) bytes: u64,
     /// Whether it is kept whole.
     pub(crate) is_whole: bool,
-    /// What is hashed to draw a row, with `{}` where the table's alias stands: not NULL.
+    /// What is hashed to draw a row, with [`ALIAS`] where the table's alias stands: not NULL.
     pub(crate) drawn_by: Vec<String>,
     /// The columns of its primary key.
     pub(crate) key: Vec<String>,
@@ -246,12 +252,17 @@ impl Sampling {
 
     /// Whether these rows are less than half of what is asked for, or more than twice as many, or
     /// leave out less than half of what is to be left out.
-    fn is_far(&self, kept: u64, rows: u64) -> bool {
+    fn is_off(&self, kept: u64, rows: u64) -> bool {
         let share = self.share.get();
         let (kept, rows) = (kept as f64, rows as f64);
         let most = f64::min(2.0 * share, f64::midpoint(1.0, share));
-        let is_told = kept.max(rows * share) >= ROWS_MIN;
-        is_told && (kept < rows * share / 2.0 || kept > rows * most)
+        kept < rows * share / 2.0 || kept > rows * most
+    }
+
+    /// … where this is more than chance.
+    fn is_far(&self, kept: u64, rows: u64) -> bool {
+        let most = (kept as f64).max(rows as f64 * self.share.get());
+        most >= ROWS_MIN && self.is_off(kept, rows)
     }
 
     /// What a table's rows are selected from.
@@ -266,6 +277,7 @@ impl Sampling {
 
     /// How large the sample is with what is required. Rows are to be counted before.
     pub(crate) fn size(&self, required: &Required) -> Size {
+        let all: u64 = self.tables.iter().map(|table| table.bytes).sum();
         let mut bytes = 0.0;
         let mut uneven = Vec::new();
         for (place, table) in self.tables.iter().enumerate() {
@@ -276,7 +288,10 @@ impl Sampling {
                 false => kept as f64 / rows.max(1) as f64,
             };
             bytes += table.bytes as f64 * part.min(1.0);
-            if !self.is_whole(place) && self.is_far(kept, rows) {
+            // By chance too, a large table of few rows may be there nearly as a whole, or not at all.
+            let is_large = table.bytes as f64 >= all as f64 * LARGE;
+            let is_uneven = self.is_far(kept, rows) || is_large && self.is_off(kept, rows);
+            if !self.is_whole(place) && is_uneven {
                 uneven.push(SampledTable {
                     table: table.name.clone(),
                     kept,
@@ -318,7 +333,7 @@ impl Sampling {
     /// The first eight digits of a hash are below a share of all.
     fn drawn(&self, table: usize, alias: &str) -> String {
         let of = self.tables[table].drawn_by.iter();
-        let of: Vec<String> = of.map(|column| column.replace("{}", alias)).collect();
+        let of: Vec<String> = of.map(|column| column.replace(ALIAS, alias)).collect();
         let end = (self.share.get() * f64::from(u32::MAX)).round() as u32;
         format!(
             "LEFT(MD5(CONCAT_WS(':', '{}', {})), 8) < '{end:08x}'",

@@ -1,12 +1,28 @@
 //! A rate at which bytes are read.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use octavo_units::ByteCount;
 
 /// How far a reader may be ahead of its rate, in time. Chosen: not to be noticed by who waits for a
 /// server, and far longer than the clock is exact.
 const AHEAD: Duration = Duration::from_millis(125);
+
+/// The longest sleep between two looks whether to stop.
+const SLEEP_MAX: Duration = Duration::from_millis(100);
+
+/// Sleeps as long as `goes_on` says so. Answers whether it did to the end.
+pub(crate) fn sleep(mut time: Duration, goes_on: &mut dyn FnMut() -> bool) -> bool {
+    while !time.is_zero() {
+        if !goes_on() {
+            return false;
+        }
+        let part = time.min(SLEEP_MAX);
+        thread::sleep(part);
+        time -= part;
+    }
+    true
+}
 
 /// Bytes that pass at a rate (the generic cell rate algorithm). It has no clock: callers say when it
 /// is.

@@ -6,7 +6,6 @@ use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Write},
     path::Path,
     process::{ChildStdin, ChildStdout},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -17,7 +16,7 @@ use rustix::{
 };
 
 use super::{
-    pace::Pace,
+    pace::{Pace, sleep},
     process::{Launch, Server},
 };
 use crate::{DatabaseError, Result, files::named};
@@ -210,12 +209,18 @@ impl<'s> Piped<'s> {
     }
 }
 
+impl Output<'_> {
+    fn stop(&mut self) -> io::Result<usize> {
+        self.was_stopped = true;
+        Err(io::Error::other("stopped"))
+    }
+}
+
 impl Read for Output<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if (self.stopped)() {
-                self.was_stopped = true;
-                return Err(io::Error::other("stopped"));
+                return self.stop();
             }
             let mut ready = [PollFd::new(&self.pipe, PollFlags::IN)];
             match poll(&mut ready, Some(&LOOK)) {
@@ -226,7 +231,10 @@ impl Read for Output<'_> {
         }
         let count = self.pipe.read(buffer)?;
         if let Some(pace) = &mut self.pace {
-            thread::sleep(pace.wait(count as u64, self.begin.elapsed()));
+            let wait = pace.wait(count as u64, self.begin.elapsed());
+            if !sleep(wait, &mut || !(self.stopped)()) {
+                return self.stop();
+            }
         }
         Ok(count)
     }
@@ -270,6 +278,23 @@ mod tests {
             assert_eq!(answer, [asked.to_owned(), format!("{asked}.")]);
         }
         piped.finish().unwrap();
+    }
+
+    #[test]
+    fn a_slow_rate_is_stopped_soon() {
+        let directory = crate::scratch::directory();
+        let log = directory.path().join("log");
+        // At this rate it would take a minute.
+        let writing = launch(directory.path(), &log, "head -c 60 /dev/zero");
+        let begin = Instant::now();
+        let stop = || begin.elapsed() > Duration::from_millis(300);
+        let piped = Piped::start("copy", &writing, Some(ByteCount::new(1)), &stop).unwrap();
+        let stopped = piped.write_to(&directory.path().join("copied"));
+        assert!(
+            matches!(stopped, Err(DatabaseError::Stopped)),
+            "{stopped:?}"
+        );
+        assert!(begin.elapsed() < Duration::from_secs(5));
     }
 
     #[test]

@@ -35,8 +35,11 @@ use super::{
     temporary::Unmeasured,
 };
 use crate::{
-    DatabaseError, LoadReport, Progress, Result, error::unless_stopped, files, own::Own,
-    server::pace::Pace,
+    DatabaseError, LoadReport, Progress, Result,
+    error::unless_stopped,
+    files,
+    own::Own,
+    server::pace::{Pace, sleep},
 };
 
 /// The header of a database file
@@ -365,7 +368,11 @@ impl Source {
                 unless_stopped(progress(u64::from(copied) * page_bytes))?;
                 if let Some(pace) = &mut pace {
                     let read = u64::from(copied.saturating_sub(before)) * page_bytes;
-                    std::thread::sleep(pace.wait(read, begin.elapsed()));
+                    let wait = pace.wait(read, begin.elapsed());
+                    let done = u64::from(copied) * page_bytes;
+                    if !sleep(wait, &mut || progress(done).is_continue()) {
+                        return Err(DatabaseError::Stopped);
+                    }
                 }
                 before = copied;
                 match step {

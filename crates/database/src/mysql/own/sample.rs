@@ -3,7 +3,7 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env::temp_dir,
     ffi::OsStr,
     fs::{self, OpenOptions},
@@ -26,7 +26,8 @@ use crate::{
     files::named,
     own::{
         sample::{
-            Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+            ALIAS, Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX,
+            WHOLE_MAX,
         },
         told_if_lost,
     },
@@ -310,9 +311,12 @@ impl<'s> Snapshot<'s> {
                 Ok(())
             })?;
             let drawn_by = if key.is_empty() { &columns } else { &key };
-            let drawn_by = drawn_by.iter().map(|column| column.literal("{}")).collect();
+            let drawn_by = drawn_by
+                .iter()
+                .map(|column| column.literal(ALIAS))
+                .collect();
             described.push(Table {
-                numbered: key.is_empty().then(|| numbered(&name, &columns)),
+                numbered: key.is_empty().then(|| numbered(&name, &columns, &pairs)),
                 name: name.clone(),
                 from,
                 bytes,
@@ -495,21 +499,35 @@ fn refuse_partly_seen(
 
 /// A table whose rows have a number among those that are alike, and what is hashed of it then. It does
 /// not matter which of them has which.
-fn numbered(name: &str, columns: &[Column]) -> (String, Vec<String>) {
+fn numbered(name: &str, columns: &[Column], pairs: &[FoundPair]) -> (String, Vec<String>) {
     /// No column is likely to have this name.
     const NUMBER: &str = "`octavo number`";
+    // Those that are copied, and those that refer. `*` would leave invisible ones out.
+    let referring = pairs.iter().filter(|pair| pair.child == name);
+    let names = columns.iter().map(|column| &column.name);
+    let names: BTreeSet<&String> = names
+        .chain(referring.map(|pair| &pair.child_column))
+        .collect();
+    let names: Vec<String> = names
+        .iter()
+        .map(|own| format!("n.{}", quoted(own)))
+        .collect();
     let columns = columns.iter();
     let columns = columns.map(|column| format!("COALESCE({}, 'NULL')", column.literal("n")));
     let columns: Vec<String> = columns.collect();
     let hash = format!("MD5(CONCAT_WS(':', {}))", columns.join(", "));
     let from = format!(
-        "(SELECT n.*, {hash} AS `octavo hash`, \
+        "(SELECT {}, {hash} AS `octavo hash`, \
          ROW_NUMBER() OVER (PARTITION BY {hash}) AS {NUMBER} FROM {} AS n)",
+        names.join(", "),
         quoted(name)
     );
     (
         from,
-        vec!["{}.`octavo hash`".into(), format!("{{}}.{NUMBER}")],
+        vec![
+            format!("{ALIAS}.`octavo hash`"),
+            format!("{ALIAS}.{NUMBER}"),
+        ],
     )
 }
 
@@ -607,4 +625,4 @@ fn all<T: DeserializeOwned>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

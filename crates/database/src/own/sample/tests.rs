@@ -7,7 +7,9 @@ use octavo_workload::user::{CopyOf, Copying, Sample, SampledTable, Share};
 
 use crate::Own;
 
-use super::{BATCH, Full, KEYS_MAX, Of, Pair, Reference, Required, Rule, Sampling, Table};
+use super::{
+    ALIAS, BATCH, Counts, Full, KEYS_MAX, Of, Pair, Reference, Required, Rule, Sampling, Table,
+};
 
 /// How samples are asked for here.
 pub(crate) const SHARE: f64 = 0.1;
@@ -195,7 +197,10 @@ fn table(from: &str, bytes: u64, is_whole: bool, key: &[&str]) -> Table {
         from: from.into(),
         bytes,
         is_whole,
-        drawn_by: key.iter().map(|column| format!("{{}}.{column}")).collect(),
+        drawn_by: key
+            .iter()
+            .map(|column| format!("{ALIAS}.{column}"))
+            .collect(),
         key: key.iter().map(|column| (*column).to_owned()).collect(),
         numbered: None,
     }
@@ -318,6 +323,35 @@ fn conditions_lead_to_what_is_drawn() {
         "{}",
         sampling.kept(0, "t")
     );
+}
+
+#[test]
+fn names_are_hashed_as_they_are() {
+    let tables = vec![table("a", 1, false, &["\"{}\""])];
+    let drawn = sampling(tables, Vec::new()).kept(0, "t");
+    assert!(drawn.contains("'7', t.\"{}\")"), "{drawn}");
+}
+
+#[test]
+fn large_tables_of_few_rows_are_told_of() {
+    let tables = vec![
+        table("big", 240 << 20, false, &["id"]),
+        table("small", 5 << 20, false, &["id"]),
+        table("rest", 400 << 20, false, &["id"]),
+    ];
+    let mut sampling = sampling(tables, Vec::new());
+    let counts = [(6, 0), (6, 0), (100_000, 10_000)];
+    for (place, (rows, kept)) in counts.into_iter().enumerate() {
+        sampling.counts[place] = Counts { rows, kept };
+    }
+    let required = sampling.close(&mut |_, _, _| Ok(())).unwrap();
+    let uneven = sampling.size(&required).uneven;
+    let told = SampledTable {
+        table: "big".into(),
+        kept: 0,
+        of: 6,
+    };
+    assert_eq!(uneven, [told]);
 }
 
 /// A condition's rows, by what the query has of it.

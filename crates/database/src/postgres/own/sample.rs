@@ -24,7 +24,8 @@ use crate::{
     files::named,
     own::{
         sample::{
-            Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX, WHOLE_MAX,
+            ALIAS, Full, Of, Pair, Reference, Required, Sampling, Size, Table, WHOLE_BYTES_MAX,
+            WHOLE_MAX,
         },
         told_if_lost,
     },
@@ -246,7 +247,7 @@ impl<'s> Snapshot<'s> {
         // Servers have it since 17, and SET fails on others.
         let timeout = "SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings \
             WHERE name = 'transaction_timeout'";
-        query(&mut psql, timeout, &mut |_| Ok(()))?;
+        keeping(&mut psql, timeout, &mut |_| Ok(()))?;
         let facts: Facts = one(&mut psql, original, QUESTION)?;
         let mut tables = Vec::new();
         let mut leaves = Vec::new();
@@ -272,11 +273,11 @@ impl<'s> Snapshot<'s> {
             })?;
             let columns = match found.key.is_empty() {
                 // Where a row lies does not change in one snapshot.
-                true => vec!["{}.tableoid".into(), "{}.ctid".into()],
+                true => vec![format!("{ALIAS}.tableoid"), format!("{ALIAS}.ctid")],
                 false => found
                     .key
                     .iter()
-                    .map(|column| format!("{{}}.{column}"))
+                    .map(|column| format!("{ALIAS}.{column}"))
                     .collect(),
             };
             tables.push(Table {
@@ -329,7 +330,7 @@ impl<'s> Snapshot<'s> {
     /// What makes `pg_dump` see the same state, without the rows of tables that are sampled.
     pub(super) fn dump_arguments(&mut self) -> Result<Vec<OsString>> {
         let mut arguments = Vec::new();
-        query(&mut self.psql, "SELECT pg_export_snapshot()", &mut |name| {
+        keeping(&mut self.psql, "SELECT pg_export_snapshot()", &mut |name| {
             arguments.push(format!("--snapshot={name}").into());
             Ok(())
         })?;
@@ -345,6 +346,8 @@ impl<'s> Snapshot<'s> {
 
     /// Writes the sampled rows to a file that `psql` reads.
     pub(super) fn write_rows(mut self, path: &Path) -> Result<()> {
+        // pg_dump may have waited for who changed a table that was counted.
+        self.check_unchanged((0..self.leaves.len()).collect())?;
         let required = self.required()?;
         let file = File::create(path).map_err(named("create", path))?;
         let mut file = BufWriter::with_capacity(1 << 18, file);
@@ -355,7 +358,8 @@ impl<'s> Snapshot<'s> {
             self.encoding
         );
         file.write_all(header.as_bytes()).map_err(failed)?;
-        for table in self.sampled().collect::<Vec<_>>() {
+        let sampled: Vec<usize> = self.sampled().collect();
+        for &table in &sampled {
             let kept = self.sampling.kept(table, "t");
             for leaf in &self.leaves[table] {
                 let columns = leaf.columns.join(", ");
@@ -384,8 +388,30 @@ impl<'s> Snapshot<'s> {
             }
         }
         file.flush().map_err(failed)?;
+        self.check_unchanged(sampled)?;
         self.psql.send("COMMIT;\n")?;
         self.psql.finish()
+    }
+
+    /// Refuses tables whose rows were written anew since the snapshot, by TRUNCATE or some kinds of ALTER
+    /// TABLE: it finds none of them
+    /// (<https://www.postgresql.org/docs/current/mvcc-caveats.html>).
+    fn check_unchanged(&mut self, tables: Vec<usize>) -> Result<()> {
+        let leaves = tables.iter().flat_map(|&table| &self.leaves[table]);
+        let oids: Vec<String> = leaves.map(|leaf| leaf.oid.to_string()).collect();
+        // The table has the file of the snapshot, and the function answers the present one.
+        let changed = format!(
+            "SELECT c.oid::regclass FROM pg_class AS c WHERE c.oid = ANY ('{{{}}}'::oid[]) \
+             AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid) ORDER BY 1 LIMIT 1",
+            oids.join(",")
+        );
+        let original = self.original;
+        query(&mut self.psql, &changed, &mut |name| {
+            Err(original.refuse(format!(
+                "had the rows of {name} written anew while they were read, as by ALTER TABLE or \
+                 TRUNCATE: run the same command again"
+            )))
+        })
     }
 
     /// The places of rows that foreign keys require beside those that are kept anyway.
@@ -434,8 +460,23 @@ fn by_key(alias: &str, keys: &[Box<str>]) -> String {
     format!("({})", places.collect::<Vec<_>>().join(" OR "))
 }
 
+/// Asks, and lets go of the tables at the end of the answer. Whoever is to change their columns would
+/// wait for us, and pg_dump, for whom we wait, for him. The snapshot stays as it is.
 fn ask(psql: &mut Piped<'_>, sql: &str) -> Result<()> {
-    psql.send(&format!("{sql};\nSELECT '{END}';\n"))
+    psql.send(&format!(
+        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nRELEASE SAVEPOINT octavo;\n\
+         SELECT '{END}';\n"
+    ))
+}
+
+/// Asks for what is to stay with the transaction.
+fn keeping(
+    psql: &mut Piped<'_>,
+    sql: &str,
+    each: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    psql.send(&format!("{sql};\nSELECT '{END}';\n"))?;
+    psql.lines_until(END, each)
 }
 
 /// The lines of an answer.
@@ -458,4 +499,4 @@ fn one<T: DeserializeOwned>(psql: &mut Piped<'_>, original: &Original, sql: &str
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -27,3 +27,6 @@ INSERT INTO long_rows SELECT seq, REPEAT('x', 9000) FROM seq_1_to_1000;
 CREATE TABLE alike(a int, b text) ENGINE=InnoDB;
 INSERT INTO alike SELECT seq % 3, NULL FROM seq_1_to_30000;
 ANALYZE TABLE long_rows, alike;
+CREATE TABLE inv(a int, b int INVISIBLE, c text) ENGINE=InnoDB;
+INSERT INTO inv(a, b, c) SELECT seq % 3, seq % 2, NULL FROM seq_1_to_40000;
+ANALYZE TABLE inv;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fs, ops::ControlFlow, os::unix::fs::PermissionsExt as _};
 
-use octavo_units::PageSize;
+use octavo_units::{PageSize, Seed};
 use octavo_workload::user::CopyOf;
 use tempfile::TempDir;
 
@@ -13,7 +13,7 @@ use super::{
         session::Session,
     },
     super::{original::Original, restore::Dump},
-    at, by_key,
+    Snapshot, at, by_key,
 };
 use crate::own::sample::tests::{Names, check, check_odd, copying, with_seed};
 
@@ -59,19 +59,40 @@ fn rows_with_odd_references_are_sampled() {
     check_odd(&own, &mut |sql| number(&mut all, sql), &mut |sql| {
         number(&mut kept, sql)
     });
+    // Nothing waits for a snapshot that has counted.
+    let go = || false;
+    let of = (copying(1).share.unwrap(), Seed::new(1));
+    let open =
+        |scratch: &TempDir| Snapshot::open(&original, of, scratch.path(), None, &go).unwrap();
+    let (scratch, rows) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut snapshot = open(&scratch);
+    snapshot.dump_arguments().unwrap();
+    all.simple("SET lock_timeout = '1s'; ALTER TABLE long_rows ADD added int")
+        .unwrap();
+    snapshot.write_rows(&rows.path().join("rows")).unwrap();
+    // It no longer has the rows of a table that was written anew.
+    for change in [
+        "ALTER TABLE long_rows ALTER added TYPE bigint",
+        "TRUNCATE alike",
+    ] {
+        let snapshot = open(&scratch);
+        all.simple(change).unwrap();
+        let error = snapshot.write_rows(&rows.path().join("rows")).unwrap_err();
+        assert!(error.to_string().contains("written anew"), "{error}");
+    }
     drop((all, kept));
     target.stop().unwrap();
     source.stop().unwrap();
 }
 
-fn url(server: &Started) -> String {
+pub(in super::super) fn url(server: &Started) -> String {
     format!(
         "postgres://{USER}@/{DATABASE}?host={}",
         server.path().display()
     )
 }
 
-fn programs(directory: &std::path::Path) -> Programs {
+pub(in super::super) fn programs(directory: &std::path::Path) -> Programs {
     Programs {
         given: vec![(PageSize::kib(8), directory.to_owned())],
         source: None,
@@ -79,7 +100,7 @@ fn programs(directory: &std::path::Path) -> Programs {
 }
 
 /// A server in a directory of its own.
-fn server(programs: &std::path::Path, log: &str) -> (TempDir, Started) {
+pub(in super::super) fn server(programs: &std::path::Path, log: &str) -> (TempDir, Started) {
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let cluster = Cluster::new(home.path(), programs.to_owned()).unwrap();
@@ -147,7 +168,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
         let execute = execute.and_then(|(_, text)| text.split_once(": "));
         Some(plain.or(execute)?.1)
     });
-    const READS: [&str; 10] = [
+    const READS: [&str; 13] = [
         "SELECT",
         "WITH",
         "COPY",
@@ -158,6 +179,9 @@ fn a_sample_keeps_rows_together_and_only_reads() {
         "PREPARE",
         "EXECUTE",
         "RESET",
+        "SAVEPOINT",
+        "ROLLBACK TO SAVEPOINT",
+        "RELEASE SAVEPOINT",
     ];
     let mut count = 0;
     for statement in statements {

@@ -283,6 +283,8 @@ pub enum Caveat {
         cell: Cell,
         /// All its counted commits over all its time, over the same of the reference.
         ratio: f64,
+        /// Whether one of them is faster and the other slower.
+        is_reverse: bool,
     },
     /// The reference of a group was much faster in one part of the experiment than in another.
     PaceChanged {
@@ -406,7 +408,9 @@ impl Caveat {
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
-            | Self::Uneven { .. }
+            | Self::Uneven {
+                is_reverse: true, ..
+            }
             | Self::MissesRose { apart: true, .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,
             Self::Disturbed(Disturbance {
@@ -435,6 +439,7 @@ impl Caveat {
             | Self::BufferNotFilled { .. }
             | Self::StillWarming { .. }
             | Self::MissesRose { .. }
+            | Self::Uneven { .. }
             | Self::PaceChanged { .. }
             | Self::ReplacedPolicy { .. }
             | Self::SharedBlocks

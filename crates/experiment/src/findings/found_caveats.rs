@@ -330,12 +330,16 @@ fn uneven(groups: &[GroupFindings]) -> Option<Caveat> {
         let of_all = time(&cell.reference_batches) / time(&cell.batches);
         let beyond = (of_all / ratio.high).max(ratio.low / of_all);
         let is_known = cell.reference_batches.len() == cell.batches.len();
-        (is_known && beyond > 1.0).then_some((beyond, of_all, cell))
+        let is_reverse = (of_all > 1.0) != (ratio.estimate > 1.0);
+        (is_known && beyond > 1.0).then_some((is_reverse, beyond, of_all, cell))
     });
-    let (_, ratio, cell) = outside.max_by(|(one, ..), (other, ..)| one.total_cmp(other))?;
+    // One that is reversed before one that is farther off.
+    let (is_reverse, _, ratio, cell) =
+        outside.max_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)))?;
     Some(Caveat::Uneven {
         cell: cell.cell.clone(),
         ratio,
+        is_reverse,
     })
 }
 

@@ -509,6 +509,48 @@ fn a_cache_that_still_warmed_is_a_caveat() {
 }
 
 #[test]
+fn misses_that_rise_are_a_caveat_and_rare_ones_are_not() {
+    let rose = |change: fn(&mut Slice)| {
+        let found = findings_of(|_, _, figures| Ok(figures), change);
+        let mut caveats = found.caveats.into_iter();
+        caveats.find(|caveat| {
+            matches!(
+                caveat,
+                Caveat::MissesRose { .. } | Caveat::StillWarming { .. }
+            )
+        })
+    };
+    let grows = |slice: &mut Slice| {
+        if slice.key.cell == 1 && slice.key.pass >= PASSES / 2 {
+            slice.misses *= 2;
+        }
+    };
+    let Some(caveat @ Caveat::MissesRose { factor, apart, .. }) = &rose(grows) else {
+        panic!("{:?}", rose(grows));
+    };
+    assert!((factor.unwrap() - 2.0).abs() < 1e-9 && *apart);
+    assert_eq!(caveat.severity(), Severity::Choice);
+    // From none, of which no factor is known.
+    let begins = |slice: &mut Slice| {
+        if slice.key.cell == 1 && slice.key.pass < PASSES / 2 {
+            slice.misses = 0;
+        }
+    };
+    assert!(
+        matches!(&rose(begins), Some(Caveat::MissesRose { factor: None, .. })),
+        "{:?}",
+        rose(begins)
+    );
+    // Statements that read a table fall into one half more often than into the other.
+    let rare = |slice: &mut Slice| {
+        if slice.key.cell == 1 && [3, PASSES / 2 + 1, PASSES / 2 + 5].contains(&slice.key.pass) {
+            slice.misses *= 50;
+        }
+    };
+    assert!(rose(rare).is_none(), "{:?}", rose(rare));
+}
+
+#[test]
 fn warm_ups_without_time_are_said_to_be_none_wherever_they_stand() {
     let cold = |run: &mut Figures| {
         (run.load.buffer_filled, run.load.warm_up) = (false, Duration::ZERO);

@@ -201,10 +201,9 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::SittingsApart { cell, factor } => sittings_apart(findings, cell, *factor),
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::MissesRose { cells, factor, .. } => misses_rose(findings, cells, *factor, another),
-        Caveat::Uneven { cell, ratio } => format!(
-            "Over all its time, {} has a ratio of {} to what it is compared with, outside of the \
-             interval above, which is of the mean of its batches: rare heavy work falls into few of \
-             them. So another choice may be the best. Use more --transactions.",
+        Caveat::Uneven { cell, ratio, .. } => format!(
+            "Over all its time, {} has {} times the throughput of what it is compared with, outside \
+             of its interval: rare heavy work is in few batches{another}. Use more --transactions.",
             name(cell),
             number(*ratio)
         ),

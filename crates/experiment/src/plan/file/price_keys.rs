@@ -35,14 +35,14 @@ impl PriceKeys {
 fn read<T: FromStr<Err = PriceError>>(
     scalar: Scalar<'_>,
     of_number: impl Fn(f64) -> Result<T, PriceError>,
-) -> Result<T, String> {
-    match scalar {
+) -> Option<Result<T, String>> {
+    let price = match scalar {
         Scalar::Text(text) => text.parse(),
         Scalar::Whole(number) => of_number(number as f64),
         Scalar::Fraction(number) => of_number(number),
-        Scalar::Truth(value) => value.to_string().parse(),
-    }
-    .map_err(text_of)
+        Scalar::Truth(_) => return None,
+    };
+    Some(price.map_err(text_of))
 }
 
 impl Written for Currency {
@@ -60,7 +60,7 @@ impl Written for Price {
     const FORMS: &'static str = "a number such as 2000";
 
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
-        Some(read(scalar, Self::new))
+        read(scalar, Self::new)
     }
 }
 
@@ -69,7 +69,7 @@ impl Written for MemoryPrice {
 
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
         let without_unit = |number: f64| number.to_string().parse();
-        Some(read(scalar, without_unit))
+        read(scalar, without_unit)
     }
 }
 
@@ -77,6 +77,6 @@ impl Written for StoragePrice {
     const FORMS: &'static str = "a price such as 600 or \"0.08/GB for 500GB\"";
 
     fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
-        Some(read(scalar, Self::whole))
+        read(scalar, Self::whole)
     }
 }

@@ -86,6 +86,10 @@ fn additions() -> [Addition; 4] {
                     "experiment/src/store/mod.rs",
                     "the format of the result store",
                 ),
+                (
+                    "recording/src/digest/tables.rs",
+                    "schemas of servers' own, of which one is named as the server",
+                ),
                 ("report/src/sentence/caveat.rs", "an example of compression"),
                 ("workload/src/tpce/scaled.rs", "examples of what rows take"),
             ],

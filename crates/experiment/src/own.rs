@@ -90,7 +90,7 @@ pub enum OwnPlanError {
     /// A pace is asked for, and the recording does not say when it had what.
     #[error(
         "--pace is not possible with this recording, which has no times: leave --pace out, or record \
-         a csvlog or jsonlog of PostgreSQL's, or a general or slow query log of MariaDB's or MySQL's"
+         a log that has them (docs/recordings.md)"
     )]
     NoTimes,
 }

@@ -1,8 +1,10 @@
 //! What a user names to be measured: a database to copy, and scripts as one database runs them.
 
 mod digests;
+mod drawn;
 mod pace;
 mod share;
+mod statement;
 
 use std::sync::Arc;
 
@@ -15,6 +17,9 @@ pub use digests::{DigestKind, DrawnDigest, OwnDigests, ValueSource};
 pub(crate) use digests::{Drawn, DrawnValues, HeldValue, Place, SourceValues};
 pub use pace::{Pace, PaceError};
 pub use share::{Share, ShareError};
+pub(crate) use statement::OwnCall;
+use statement::verb;
+pub use statement::{LeftOut, OwnStatement};
 
 use crate::{
     Limit, PageTrace, connection::Statement, schema::ColumnKind, transaction::TransactionKind,
@@ -136,15 +141,6 @@ pub struct OwnRecording {
     /// The pace at which transactions are sent; `None` as fast as they are answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-}
-
-/// Recorded statements that do not run, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// As behind their number: "SET", "of other databases".
-    pub reason: String,
-    /// How many.
-    pub statements: u64,
 }
 
 /// The user's own workload, as plans and stores keep it.
@@ -274,45 +270,6 @@ pub(crate) struct OwnProgram {
     pub(crate) statements: Vec<OwnCall>,
 }
 
-/// How a statement is called, and what is expected of it.
-#[derive(Debug)]
-pub(crate) struct OwnCall {
-    /// Whether it needs a transaction to write.
-    pub(crate) writes: bool,
-    /// Whether it answers with rows.
-    pub(crate) answers: bool,
-    /// How many of its columns are wanted.
-    pub(crate) columns: usize,
-    /// What it is called where its rows are counted; `None` for one that is not after any.
-    pub(crate) counted: Option<String>,
-}
-
-impl OwnCall {
-    /// Of a statement that stands in this `file`.
-    fn new(file: &str, own: &OwnStatement) -> Self {
-        const AFTER_ROWS: [&str; 9] = [
-            "SELECT", "TABLE", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE",
-        ];
-        let verb = verb(&own.sql);
-        Self {
-            writes: own.writes,
-            answers: own.answers,
-            columns: own.columns,
-            counted: AFTER_ROWS
-                .contains(&verb.as_str())
-                .then(|| format!("{file}, line {}", own.line)),
-        }
-    }
-}
-
-/// The word that a statement begins with, in upper case.
-fn verb(sql: &str) -> String {
-    let is_word = |character: char| character.is_ascii_alphabetic();
-    let begin = sql.trim_start_matches(|character| !is_word(character));
-    let end = begin.find(|character| !is_word(character));
-    begin[..end.unwrap_or(begin.len())].to_ascii_uppercase()
-}
-
 /// A script with the SQL of its statements in the words of one database.
 #[derive(Debug)]
 pub struct OwnStatements {
@@ -322,27 +279,6 @@ pub struct OwnStatements {
     pub program: Program,
     /// Its statements.
     pub statements: Vec<OwnStatement>,
-}
-
-/// A statement in the words of one database.
-#[derive(Clone, Debug)]
-pub struct OwnStatement {
-    /// SQL with parameters.
-    pub sql: String,
-    /// The line of its script that it begins in, from 1.
-    pub line: usize,
-    /// How many parameters it has.
-    pub parameters: usize,
-    /// How many columns of it become variables.
-    pub columns: usize,
-    /// Whether it writes and cannot do so by itself, so that outside of a transaction it needs one
-    /// of its own. Not so on servers, where every statement can be asked for its rows.
-    pub writes: bool,
-    /// Whether it answers with rows.
-    pub answers: bool,
-    /// Whether it asks outside of a transaction for what the statement before did, on a
-    /// connection that several clients share.
-    pub needs_one_client: bool,
 }
 
 impl Prepared {

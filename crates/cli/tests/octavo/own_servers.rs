@@ -697,7 +697,9 @@ fn digests_of_postgres_run_where_no_statements_are_given() {
            date '1990-01-01' + i, '{{\"a\": 1}}', array['{PRIVATE} ' || i] \
            FROM generate_series(1, 2000) AS i; \
          INSERT INTO line SELECT '{PRIVATE} ' || i, j, 'x' FROM generate_series(1, 2000) AS i, \
-           generate_series(1, 3) AS j"
+           generate_series(1, 3) AS j; \
+         CREATE TABLE visit(id int PRIMARY KEY, path text); \
+         INSERT INTO visit SELECT i, '{PRIVATE}' FROM generate_series(1, 2000) AS i"
     ));
     let home = TempDir::new().unwrap();
     let home = home.path();

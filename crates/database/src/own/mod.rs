@@ -3,6 +3,7 @@
 pub(crate) mod civil;
 pub(crate) mod digested;
 pub(crate) mod guess;
+mod prepare;
 pub(crate) mod recorded;
 pub(crate) mod sample;
 
@@ -25,10 +26,11 @@ use octavo_workload::{
 };
 
 use self::{
-    digested::{Digests, FoundDigests, prepare_digests},
+    digested::{Digests, FoundDigests},
     guess::Guess,
 };
 use crate::{DatabaseError, Result, files, server::account::Account};
+pub(crate) use prepare::prepare;
 use sample::Size;
 
 /// A database whose own files can be copied.
@@ -175,22 +177,6 @@ impl Refused {
 /// Puts a statement into a database's words.
 pub(crate) type Describe<'d> =
     dyn FnMut(&Shown<'_>) -> Result<(OwnStatement, Described), Refused> + 'd;
-
-/// Statements as `describe` puts them into a database's words, with what that `check`s its data
-/// by.
-pub(crate) fn prepare(
-    statements: Statements<'_>,
-    check: Option<&'static str>,
-    describe: &mut Describe<'_>,
-) -> Result<Runnable, OwnError> {
-    Ok(match statements {
-        Statements::Scripts(scripts) => prepare_scripts(scripts, check, describe)?.into(),
-        Statements::Recorded(recording, files) => {
-            prepare_recorded(recording, files, check, describe)?.into()
-        }
-        Statements::Digests(digests) => prepare_digests(&digests, check, describe)?,
-    })
-}
 
 /// Statements that run, and what may be told of digests among them.
 #[derive(Debug)]

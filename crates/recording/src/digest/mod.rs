@@ -8,26 +8,13 @@
 
 mod catalog;
 mod compared;
+mod counted;
 mod insert;
 mod lexed;
 mod plan;
 mod tables;
 
-use std::time::Duration;
-
 pub use catalog::{Catalog, Class, Column, Table};
+pub use counted::Digest;
 pub use lexed::Style;
 pub use plan::{Draw, Expression, Planned, Row, plan};
-
-/// A statement without its values, as a server counts it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Digest {
-    /// Its text.
-    pub text: String,
-    /// How often it ran.
-    pub calls: u64,
-    /// How long all runs took.
-    pub took: Duration,
-    /// The rows of all runs.
-    pub rows: u64,
-}

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, ops::Range};
 use octavo_script::{PARAMETERS_MAX, Part, words};
 
 use super::{
-    Digest,
     catalog::{Catalog, Class},
     compared::{By, Named, PartOf, Role, is_type},
+    counted::Digest,
     insert::{Insert, insert, lengthen, parts},
     lexed::{Item, LIST, Style, lex},
     tables::references,

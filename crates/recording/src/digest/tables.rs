@@ -101,14 +101,17 @@ const SYSTEM: [&str; 5] = [
 /// a server may have changed their case.
 ///
 /// # Errors
-/// [`Left::Tool`] where one is the server's own.
+/// [`Left::Tool`] where one is the server's own, and for what dumps a table.
 pub(crate) fn references(
     items: &mut [Item],
     catalog: &Catalog,
     style: Style,
 ) -> Result<Vec<Reference>, Left> {
     let is_of_system = |item: &Item| matches!(item, Item::Word(word) if word.to_ascii_lowercase().starts_with("pg_stat"));
-    if items.iter().any(is_of_system) {
+    // mariadb-dump and mysqldump read whole tables so, in a comment that digests do not keep.
+    let is_dumped = items.get(1).is_some_and(|item| item.is("SQL_NO_CACHE"))
+        && !items.iter().any(|item| item.is("WHERE"));
+    if is_dumped || items.iter().any(is_of_system) {
         return Err(Left::Tool);
     }
     let common = common_names(items, style);

@@ -134,6 +134,26 @@ pub(super) const READ: &[(&str, &str)] = &[
         "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
     ),
     (
+        "octavo predict elsewhere --copy-of postgres://anna@db.example/shop --script mix.sql --device gp3-3000",
+        "needs a server of the reader's; own_servers.rs runs such a command",
+    ),
+    (
+        "octavo predict elsewhere --copy-of postgres://anna@db.example/shop --script mix.sql --device nvme-tlc --memory 1GiB,4GiB --page-sizes 4K,8K --bin 8K=installed",
+        "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
+    ),
+    (
+        "octavo advise /mnt/data/own --copy-of postgres://anna@db.example/shop --digests",
+        "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
+    ),
+    (
+        "octavo advise /mnt/data/own --copy-of postgres://anna@db.example/shop --recording postgresql.csv --pace recorded",
+        "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
+    ),
+    (
+        "octavo bench /mnt/data/one --copy-of postgres://anna@db.example/shop --recording postgresql.csv --pace 2x --clients 8",
+        "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
+    ),
+    (
         "octavo advise /mnt/data/own --copy-of mariadb://anna@db.example/shop --script mix.sql",
         "needs a server of the reader's; own_servers.rs runs such a command",
     ),
@@ -166,4 +186,5 @@ pub(super) const FOREIGN: &[(&str, &str)] = &[
     ("--after-run", "bench/tpce_check.py"),
     ("--single-transaction", "mariadb-dump"),
     ("--profile", ".trace of SQLite's shell"),
+    ("--cap-add", "docker run"),
 ];

@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, fs::File, io::BufReader, path::Path, time::Duration};
 
-use super::recording::entry;
+use super::general_log::entry;
 use crate::{
     Result, files,
     own::{

@@ -15,6 +15,7 @@
 
 mod clock;
 mod digests;
+mod general_log;
 mod limits;
 mod original;
 mod propose;

@@ -15,6 +15,7 @@
 //! | processor | what transactions take of a processor |
 
 mod log;
+mod number;
 mod processor;
 mod relations;
 mod seen;
@@ -49,6 +50,7 @@ use crate::{
     turns::ClientTurns,
 };
 use log::{LogReader, Wholes};
+use number::number;
 use relations::Relations;
 use seen::{Event, Seen};
 
@@ -284,13 +286,6 @@ fn follow(pid: i32, cluster: &Path, watched: &Arc<Mutex<Watched>>) -> Result<Fol
     Followed::begin(pid, Box::new(note)).map_err(|_| DatabaseError::Unrecorded {
         reason: NOT_FOLLOWED,
     })
-}
-
-/// A number that the server answers with.
-fn number<T: std::str::FromStr>(session: &mut Session, sql: &str) -> Result<T> {
-    let answer = session.one(sql)?;
-    let number = answer.and_then(|answer| answer.parse().ok());
-    Ok(number.ok_or_else(|| ConnectionError::other(sql, "the answer is no number"))?)
 }
 
 /// Where the next record of the log will begin.

@@ -17,7 +17,7 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-use super::{super::session::Session, number};
+use super::{super::session::Session, number::number};
 use crate::{
     DatabaseError, PagesWanted, Progress, Result, error::unless_stopped, turns::ClientTurns,
 };

@@ -3,7 +3,7 @@
 pub(crate) mod civil;
 pub(crate) mod digested;
 pub(crate) mod guess;
-mod prepare;
+pub(crate) mod preparation;
 pub(crate) mod recorded;
 pub(crate) mod sample;
 
@@ -30,7 +30,6 @@ use self::{
     guess::Guess,
 };
 use crate::{DatabaseError, Result, files, server::account::Account};
-pub(crate) use prepare::prepare;
 use sample::Size;
 
 /// A database whose own files can be copied.

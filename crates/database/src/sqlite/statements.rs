@@ -46,7 +46,7 @@ const OF_CONNECTION: [&str; 3] = ["last_insert_rowid", "changes", "total_changes
 
 pub(super) fn prepare(path: &Path, statements: Statements<'_>) -> Result<Runnable, OwnError> {
     let source = Source::open(path)?;
-    let prepared = own::prepare(statements, Some(CHECK), &mut |shown| {
+    let prepared = own::preparation::prepare(statements, Some(CHECK), &mut |shown| {
         on_source(&source, path, shown)
     })?;
     source.close()?;

@@ -18,7 +18,7 @@ use crate::{
     DatabaseError, OwnError, Result, files,
     own::{
         NO_VARIABLE, Refused, Runnable, Shown, Statements, first_word, make_private, numbered,
-        on_server, prepare,
+        on_server, preparation::prepare,
     },
     server::account::Account,
 };

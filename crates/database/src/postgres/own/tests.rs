@@ -26,7 +26,7 @@ use super::{
     },
     recording,
 };
-use crate::own::{Statements, numbered, on_server, prepare};
+use crate::own::{Statements, numbered, on_server, preparation::prepare};
 
 /// All kinds of values, and none of chance.
 const SCRIPT: &str = "\\set aid 3 * 4

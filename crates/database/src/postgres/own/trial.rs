@@ -21,7 +21,7 @@ use crate::{
     DatabaseError, OwnError, Result, Tried, files,
     own::{
         NO_VARIABLE, Refused, Shown, Statements, first_word, make_private, numbered, on_server,
-        prepare,
+        preparation::prepare,
     },
     server::account::Account,
 };

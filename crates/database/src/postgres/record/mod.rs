@@ -13,12 +13,15 @@
 //! | log | the records of the log |
 //! | seen | what was seen, put together |
 //! | processor | what transactions take of a processor |
+//! | settings | what servers are started with |
+//! | answers | questions to a server |
 
+mod answers;
 mod log;
-mod number;
 mod processor;
 mod relations;
 mod seen;
+mod settings;
 
 use std::{
     fs,
@@ -49,14 +52,11 @@ use crate::{
     server::file_calls::{self, FileAction, FileCall, Followed},
     turns::ClientTurns,
 };
+use answers::number;
 use log::{LogReader, Wholes};
-use number::number;
 use relations::Relations;
 use seen::{Event, Seen};
-
-/// Pages of the buffer while statements are recorded. A server has 16 at least; a statement holds
-/// two for each table that it joins, and a few in an index. A measured server has 80 at least.
-const BUFFER_PAGES: u32 = 32;
+use settings::{BUFFER_PAGES, parameters};
 
 /// Bytes of the log after which no further transaction is recorded. Chosen.
 const LOG_MAX: ByteCount = ByteCount::mib(4096);
@@ -113,34 +113,6 @@ fn open(server: &Started, wanted: &PagesWanted<'_>) -> Result<Session> {
     let mut session = session.at_level(wanted.isolation.unwrap_or(Isolation::ReadCommitted));
     session.prepare_all(workload.statements())?;
     Ok(session)
-}
-
-/// What servers are started with that record or are timed.
-fn parameters(wanted: &PagesWanted<'_>, buffer_pages: u64) -> Vec<(&'static str, String)> {
-    vec![
-        // Without a unit these are pages.
-        ("shared_buffers", buffer_pages.to_string()),
-        (
-            "effective_cache_size",
-            format!("{}kB", wanted.memory.get() >> 10),
-        ),
-        ("huge_pages", "off".into()),
-        ("max_connections", "16".into()),
-        // Nothing of it is wanted afterwards.
-        ("fsync", "off".into()),
-        // The model adds whole pages where a checkpoint makes them due.
-        ("full_page_writes", "off".into()),
-        ("wal_compression", "off".into()),
-        ("wal_buffers", "4MB".into()),
-        ("max_wal_size", "1TB".into()),
-        ("min_wal_size", "32MB".into()),
-        ("checkpoint_timeout", "1d".into()),
-        ("bgwriter_lru_maxpages", "0".into()),
-        ("autovacuum", "off".into()),
-        // Plans stay as they are, and the session's own process does all of them.
-        ("max_parallel_workers", "0".into()),
-        ("log_min_messages", "log".into()),
-    ]
 }
 
 /// What is recorded of a server, and what is needed to read it.

@@ -17,7 +17,11 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-use super::{super::session::Session, number::number};
+use super::{
+    super::session::Session,
+    answers::number,
+    settings::{self, BUFFER_PAGES},
+};
 use crate::{
     DatabaseError, PagesWanted, Progress, Result, error::unless_stopped, turns::ClientTurns,
 };
@@ -43,8 +47,8 @@ pub(super) fn parameters(
     let half = about.totalram.saturating_mul(about.mem_unit.into()) / 2;
     let page = u64::from(wanted.page_size.get());
     let all = u64::from(trace.most()) + SPARE.get() / page;
-    let pages = all.min(half / page).max(super::BUFFER_PAGES.into());
-    super::parameters(wanted, pages)
+    let pages = all.min(half / page).max(BUFFER_PAGES.into());
+    settings::parameters(wanted, pages)
 }
 
 /// What further transactions take of a processor, by their kinds.

@@ -339,6 +339,7 @@ fn what_cannot_be_sent_is_left_out_by_its_reason() {
         ),
         ("SELECT pg_stat_statements_reset()", Left::Tool),
         ("SELECT SQL_NO_CACHE * FROM orders", Left::Tool),
+        ("SELECT pg_catalog.pg_is_in_recovery()", Left::Tool),
         ("SELECT pg_advisory_lock($1)", Left::SessionLock),
         (
             "SELECT * FROM customer WHERE since > now() - interval $1",

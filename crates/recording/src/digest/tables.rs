@@ -173,7 +173,13 @@ pub(crate) fn references(
         }
         at = named.end;
     }
-    Ok(found)
+    // Of no table: what programs that dump ask of the server itself.
+    let is_catalog =
+        |item: &Item| matches!(item, Item::Word(word) if word.eq_ignore_ascii_case("pg_catalog"));
+    match found.is_empty() && items.iter().any(is_catalog) {
+        true => Err(Left::Tool),
+        false => Ok(found),
+    }
 }
 
 /// Whether tables follow.

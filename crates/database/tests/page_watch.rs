@@ -46,30 +46,20 @@ fn record(script: &str) -> RecordedPages {
         .unwrap();
     let page_size = PageSize::new(512).unwrap();
     let own = Own {
-        copy: CopyOf {
-            name: "my.db".into(),
-            size: ByteCount::kib(2),
-            page_size,
-            sample: None,
-            rate: None,
-            state: 0,
-            sorts_by_bytes: false,
-            source: source.into_os_string(),
-        },
-        scripts: vec![OwnScript {
-            name: "once.sql".into(),
-            weight: 1,
-            fingerprint: 0,
-        }],
-        unlike: Vec::new(),
-        uneven: Vec::new(),
-        recording: None,
-        digests: None,
-        without_digests: None,
-        limits: Vec::new(),
-        is_guess: false,
-        guess_without: Vec::new(),
         prepared: Some(tried.prepared),
+        ..Own::new(
+            CopyOf::whole(
+                "my.db",
+                ByteCount::kib(2),
+                page_size,
+                source.into_os_string(),
+            ),
+            vec![OwnScript {
+                name: "once.sql".into(),
+                weight: 1,
+                fingerprint: 0,
+            }],
+        )
     };
     let data = own::data(&own);
     let spec = WorkloadSpec {

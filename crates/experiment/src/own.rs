@@ -338,21 +338,15 @@ fn of_rows(copy: CopyOf, copies: &dyn CopyOwn) -> Own {
 /// Rows that are checked, at most.
 fn without_statements(copy: CopyOf, check: Option<&'static str>) -> Own {
     Own {
-        copy,
-        scripts: vec![OwnScript {
-            name: "nothing".into(),
-            weight: 1,
-            fingerprint: 0,
-        }],
-        unlike: Vec::new(),
-        uneven: Vec::new(),
-        recording: None,
-        digests: None,
-        without_digests: None,
-        limits: Vec::new(),
-        is_guess: false,
-        guess_without: Vec::new(),
         prepared: Some(Prepared::nothing(check)),
+        ..Own::new(
+            copy,
+            vec![OwnScript {
+                name: "nothing".into(),
+                weight: 1,
+                fingerprint: 0,
+            }],
+        )
     }
 }
 

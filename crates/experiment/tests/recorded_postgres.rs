@@ -61,31 +61,22 @@ fn measured(database: &dyn Database, run: &Path, workload: &dyn Workload) -> Cou
 
 /// A workload that replays a trace.
 fn replaying(trace: PageTrace) -> Box<dyn Workload> {
+    let page_size = trace.page_size();
     let own = Own {
-        copy: CopyOf {
-            name: "shop".into(),
-            size: ByteCount::mib(1),
-            page_size: trace.page_size(),
-            sample: None,
-            rate: None,
-            state: 0,
-            sorts_by_bytes: false,
-            source: "postgres://localhost/shop".into(),
-        },
-        scripts: vec![OwnScript {
-            name: "mix.sql".into(),
-            weight: 1,
-            fingerprint: 0,
-        }],
-        unlike: Vec::new(),
-        uneven: Vec::new(),
-        recording: None,
-        digests: None,
-        without_digests: None,
-        limits: Vec::new(),
-        is_guess: false,
-        guess_without: Vec::new(),
         prepared: Some(Prepared::new(Vec::new(), None).with_trace(Arc::new(trace))),
+        ..Own::new(
+            CopyOf::whole(
+                "shop",
+                ByteCount::mib(1),
+                page_size,
+                "postgres://localhost/shop",
+            ),
+            vec![OwnScript {
+                name: "mix.sql".into(),
+                weight: 1,
+                fingerprint: 0,
+            }],
+        )
     };
     let data = own::data(&own);
     let spec = WorkloadSpec {
@@ -180,8 +171,8 @@ fn compare(workload: &dyn Workload, errors_max: [f64; 3]) {
     }
 }
 
-/// Pages that a server writes are counted with those of its background writer, and what it misses
-/// with what it looks up for itself the longer it runs: 2 to 7% of misses were seen.
+/// Pages that a server writes are counted with those of its background writer. Misses were 0 to 2%
+/// off on a quiet machine, and once 7% beside other tests, for a reason that was not found.
 const UPDATED: [f64; 3] = [0.10, 0.05, 0.12];
 
 #[test]

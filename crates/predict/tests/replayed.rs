@@ -42,31 +42,17 @@ fn part(trace: &mut PageTrace, pages: &[TracedPage], end: PartEnd) {
 
 /// A workload that replays a trace.
 fn replaying(trace: PageTrace) -> Box<dyn Workload> {
+    let page_size = trace.page_size();
     let own = Own {
-        copy: CopyOf {
-            name: "my.db".into(),
-            size: ByteCount::mib(1),
-            page_size: trace.page_size(),
-            sample: None,
-            rate: None,
-            state: 0,
-            sorts_by_bytes: false,
-            source: "my.db".into(),
-        },
-        scripts: vec![OwnScript {
-            name: "mix.sql".into(),
-            weight: 1,
-            fingerprint: 0,
-        }],
-        unlike: Vec::new(),
-        uneven: Vec::new(),
-        recording: None,
-        digests: None,
-        without_digests: None,
-        limits: Vec::new(),
-        is_guess: false,
-        guess_without: Vec::new(),
         prepared: Some(Prepared::new(Vec::new(), None).with_trace(Arc::new(trace))),
+        ..Own::new(
+            CopyOf::whole("my.db", ByteCount::mib(1), page_size, "my.db"),
+            vec![OwnScript {
+                name: "mix.sql".into(),
+                weight: 1,
+                fingerprint: 0,
+            }],
+        )
     };
     let data = own::data(&own);
     let spec = WorkloadSpec {

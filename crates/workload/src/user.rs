@@ -6,7 +6,7 @@ mod pace;
 mod share;
 mod statement;
 
-use std::sync::Arc;
+use std::{ffi::OsString, sync::Arc};
 
 use octavo_recording::{Form, Recording};
 use octavo_script::Program;
@@ -143,6 +143,27 @@ pub struct OwnRecording {
     pub pace: Option<Pace>,
 }
 
+impl CopyOf {
+    /// All rows of a database of this name and size, which sorts texts as the database does.
+    pub fn whole(
+        name: &str,
+        size: ByteCount,
+        page_size: PageSize,
+        source: impl Into<OsString>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            size,
+            page_size,
+            state: 0,
+            sorts_by_bytes: false,
+            sample: None,
+            rate: None,
+            source: source.into(),
+        }
+    }
+}
+
 /// The user's own workload, as plans and stores keep it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Own {
@@ -181,6 +202,26 @@ pub struct Own {
     /// run.
     #[serde(skip)]
     pub prepared: Option<Prepared>,
+}
+
+impl Own {
+    /// Scripts on a copy that is as the database, of which nothing else is known and nothing can run
+    /// yet.
+    pub fn new(copy: CopyOf, scripts: Vec<OwnScript>) -> Self {
+        Self {
+            copy,
+            scripts,
+            unlike: Vec::new(),
+            uneven: Vec::new(),
+            recording: None,
+            digests: None,
+            without_digests: None,
+            limits: Vec::new(),
+            is_guess: false,
+            guess_without: Vec::new(),
+            prepared: None,
+        }
+    }
 }
 
 impl Own {

@@ -262,14 +262,13 @@ impl Source {
         };
         Ok(Own {
             copy: CopyOf {
-                name: self.name().into_owned(),
-                size: ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
-                page_size,
                 state: self.state.fingerprint(&self.path, &self.header),
-                sorts_by_bytes: false,
-                sample: None,
-                rate: None,
-                source: self.path.clone().into_os_string(),
+                ..CopyOf::whole(
+                    &self.name(),
+                    ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
+                    page_size,
+                    self.path.clone().into_os_string(),
+                )
             },
             limits: limits(self.header.facts(), page_size),
             options: vec![("journal-mode".into(), journal_mode.name().into())],

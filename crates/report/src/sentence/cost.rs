@@ -167,28 +167,18 @@ mod tests {
     use crate::fixture;
 
     fn own() -> Own {
-        Own {
-            copy: CopyOf {
-                name: "my shop.db".into(),
-                size: ByteCount::mib(320),
-                page_size: PageSize::kib(4),
+        Own::new(
+            CopyOf {
                 state: 1,
-                sorts_by_bytes: false,
-                sample: None,
-                rate: None,
-                source: "my shop.db".into(),
+                ..CopyOf::whole(
+                    "my shop.db",
+                    ByteCount::mib(320),
+                    PageSize::kib(4),
+                    "my shop.db",
+                )
             },
-            scripts: Vec::new(),
-            unlike: Vec::new(),
-            uneven: Vec::new(),
-            recording: None,
-            digests: None,
-            without_digests: None,
-            limits: Vec::new(),
-            is_guess: false,
-            guess_without: Vec::new(),
-            prepared: None,
-        }
+            Vec::new(),
+        )
     }
 
     #[test]

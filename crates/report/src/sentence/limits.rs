@@ -66,30 +66,18 @@ mod tests {
             Limit::new(sizes, what, "a manual")
         };
         findings.plan.own = Some(Arc::new(Own {
-            copy: CopyOf {
-                name: "my.db".into(),
-                size: ByteCount::mib(1),
-                page_size: PageSize::kib(4),
-                state: Seed::new(1).get(),
-                sorts_by_bytes: false,
-                sample: None,
-                rate: None,
-                source: "my.db".into(),
-            },
-            scripts: Vec::new(),
-            unlike: Vec::new(),
-            uneven: Vec::new(),
-            recording: None,
-            digests: None,
-            without_digests: None,
             limits: vec![
                 limit(&[2, 8], "Close it"),
                 limit(&[8], "Pay"),
                 limit(&[2], "No").forbidding(),
             ],
-            is_guess: false,
-            guess_without: Vec::new(),
-            prepared: None,
+            ..Own::new(
+                CopyOf {
+                    state: Seed::new(1).get(),
+                    ..CopyOf::whole("my.db", ByteCount::mib(1), PageSize::kib(4), "my.db")
+                },
+                Vec::new(),
+            )
         }));
         let group = &mut findings.groups[0];
         let cell = group.cells.iter().find(|cell| !cell.reference).unwrap();

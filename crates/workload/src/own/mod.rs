@@ -258,28 +258,10 @@ mod tests {
                 weight: *weight,
                 fingerprint: 0,
             };
-            let own = Own {
-                copy: CopyOf {
-                    name: "my.db".into(),
-                    size: ByteCount::mib(1),
-                    page_size: PageSize::kib(4),
-                    state: 0,
-                    sorts_by_bytes: false,
-                    sample: None,
-                    rate: None,
-                    source: "my.db".into(),
-                },
-                scripts: weights.iter().map(script).collect(),
-                unlike: Vec::new(),
-                uneven: Vec::new(),
-                recording: None,
-                digests: None,
-                without_digests: None,
-                limits: Vec::new(),
-                is_guess: false,
-                guess_without: Vec::new(),
-                prepared: None,
-            };
+            let own = Own::new(
+                CopyOf::whole("my.db", ByteCount::mib(1), PageSize::kib(4), "my.db"),
+                weights.iter().map(script).collect(),
+            );
             WorkloadSpec {
                 own: Some(Arc::new(own.clone())),
                 ..WorkloadSpec::new(name(), data(&own), Seed::new(1))

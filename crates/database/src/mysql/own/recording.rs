@@ -454,16 +454,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("server.log");
         std::fs::write(&path, log).unwrap();
-        let copy = CopyOf {
-            name: "shop".into(),
-            size: octavo_units::ByteCount::mib(1),
-            page_size: octavo_units::PageSize::kib(16),
-            state: 0,
-            sorts_by_bytes: false,
-            sample: None,
-            rate: None,
-            source: "".into(),
-        };
+        let copy = CopyOf::whole(
+            "shop",
+            octavo_units::ByteCount::mib(1),
+            octavo_units::PageSize::kib(16),
+            "",
+        );
         read(&copy, sql_mode, &[path]).unwrap()
     }
 

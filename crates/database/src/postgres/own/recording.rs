@@ -406,16 +406,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let log = [line("5.1", "pg_dump"), line("5.2", "shop"), line("5.3", "")];
         std::fs::write(file.path(), log.concat()).unwrap();
-        let copy = CopyOf {
-            name: "shop".into(),
-            size: octavo_units::ByteCount::kib(8),
-            page_size: octavo_units::PageSize::kib(8),
-            sample: None,
-            rate: None,
-            state: 0,
-            sorts_by_bytes: false,
-            source: "postgres://a@localhost/shop".into(),
-        };
+        let copy = CopyOf::whole(
+            "shop",
+            octavo_units::ByteCount::kib(8),
+            octavo_units::PageSize::kib(8),
+            "postgres://a@localhost/shop",
+        );
         let recording = read(&copy, &[file.path().to_owned()]).unwrap();
         assert_eq!(recording.left, [(Left::Tool, 1)].into());
         assert_eq!(recording.kept(), 2);

@@ -146,21 +146,15 @@ fn a_script_gives_the_statements_that_pgbench_gives() {
 
 fn workload(prepared: Prepared) -> Box<dyn Workload> {
     let own = Own {
-        copy: copy(),
-        scripts: vec![OwnScript {
-            name: "mix.sql".into(),
-            weight: 1,
-            fingerprint: 0,
-        }],
-        unlike: Vec::new(),
-        uneven: Vec::new(),
-        recording: None,
-        digests: None,
-        without_digests: None,
-        limits: Vec::new(),
-        is_guess: false,
-        guess_without: Vec::new(),
         prepared: Some(prepared),
+        ..Own::new(
+            copy(),
+            vec![OwnScript {
+                name: "mix.sql".into(),
+                weight: 1,
+                fingerprint: 0,
+            }],
+        )
     };
     WorkloadSpec {
         own: Some(Arc::new(own.clone())),
@@ -171,16 +165,12 @@ fn workload(prepared: Prepared) -> Box<dyn Workload> {
 }
 
 fn copy() -> CopyOf {
-    CopyOf {
-        name: DATABASE.into(),
-        size: ByteCount::mib(1),
-        page_size: PageSize::kib(8),
-        state: 0,
-        sorts_by_bytes: false,
-        sample: None,
-        rate: None,
-        source: "postgres://a@b/c".into(),
-    }
+    CopyOf::whole(
+        DATABASE,
+        ByteCount::mib(1),
+        PageSize::kib(8),
+        "postgres://a@b/c",
+    )
 }
 
 /// Values that differ from run to run.

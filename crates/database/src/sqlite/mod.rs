@@ -1,5 +1,6 @@
 //! SQLite, linked into the program.
 
+mod backwards;
 mod configured;
 mod connection;
 mod data_file;

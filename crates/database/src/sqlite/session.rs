@@ -75,7 +75,7 @@ impl Session {
             tally: Arc::clone(tally),
             _vfs: Arc::clone(vfs),
         };
-        Self::prepare(connection, statements, Some(counted))
+        Ok(Self::prepare(connection, statements, Some(counted))?.limited())
     }
 
     /// Opens `database` through `vfs` to learn what the statements do to its pages, with a buffer
@@ -89,10 +89,11 @@ impl Session {
     ) -> Result<Self> {
         let settings = "PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA cache_spill=OFF;";
         let connection = open(database, vfs, memory, JournalMode::Wal, settings)?;
-        Self::prepare(connection, statements, None)
+        Ok(Self::prepare(connection, statements, None)?.limited())
     }
 
-    /// Prepares the workload's statements on a connection that is not measured.
+    /// Prepares the workload's statements on a connection that is not measured. They may take as
+    /// long as it takes to read all of a database.
     pub(crate) fn uncounted(connection: Unmeasured, workload: &dyn Workload) -> Result<Self> {
         let (connection, temporary) = connection.into_parts();
         let mut session = Self::prepare(connection, workload.statements(), None)?;
@@ -112,8 +113,6 @@ impl Session {
                 Ok(prepared.privately(statement.is_private))
             })
             .collect::<Result<_, _>>()?;
-        let is_private = statements.iter().any(|statement| statement.is_private);
-        let limit = is_private.then(|| Limit::of(&connection));
         Ok(Self {
             prepared,
             begin_read: Prepared::new(&connection, "BEGIN")?,
@@ -122,10 +121,17 @@ impl Session {
             rollback: Prepared::new(&connection, "ROLLBACK")?,
             statements,
             connection,
-            limit,
+            limit: None,
             counted,
             _temporary: None,
         })
+    }
+
+    /// The same with a limit for each of the user's own statements, if it has any.
+    fn limited(mut self) -> Self {
+        let is_private = self.statements.iter().any(|statement| statement.is_private);
+        self.limit = is_private.then(|| Limit::of(&self.connection));
+        self
     }
 
     /// The connection, for what no workload does.

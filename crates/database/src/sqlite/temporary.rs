@@ -26,7 +26,7 @@ use std::{
 
 use rusqlite::{Connection, Error, OpenFlags, ffi};
 
-use super::vfs::unix_vfs;
+use super::{backwards::read_ahead, vfs::unix_vfs};
 
 /// A connection and the VFS that it was opened with. The connection drops first.
 pub(crate) struct Unmeasured {
@@ -190,7 +190,14 @@ unsafe extern "C" fn open(
             }
         };
         match (*registration.unix).xOpen {
-            Some(open) => open(registration.unix, name, file, flags, out_flags),
+            Some(open) => {
+                let status = open(registration.unix, name, file, flags, out_flags);
+                let is_ours = registration.file.is_some();
+                if status == ffi::SQLITE_OK && is_ours && flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
+                    read_ahead(file);
+                }
+                status
+            }
             None => unreachable!("the unix VFS opens files"),
         }
     }

@@ -2,6 +2,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+
 use crate::{
     PARAMETERS_MAX,
     control::{Access, Control},
@@ -464,7 +467,8 @@ impl Script {
     /// statements, in their order.
     ///
     /// # Errors
-    /// A variable that nothing sets.
+    /// A variable that nothing sets, and an expression without a value before anything depends on what
+    /// the database answers.
     ///
     /// # Panics
     /// When not all statements are described.
@@ -595,13 +599,51 @@ impl Script {
             };
             steps.push(self.step(*offset, step));
         }
-        Ok(Program {
+        let program = Program {
             name: self.name.clone(),
             definitions: self.definitions.clone(),
             steps,
             names,
             answers,
-        })
+        };
+        self.rehearse(&program)?;
+        Ok(program)
+    }
+
+    /// Finds what every run would end with: the expressions up to the first one that needs an
+    /// answer of the database's, with draws of a fixed seed.
+    fn rehearse(&self, program: &Program) -> Result<(), SyntaxError> {
+        let mut variables = program.state(0, 0).variables;
+        let mut random = Rehearsed(Pcg64Mcg::new(1));
+        // Up to the first branch each command is a step.
+        for (command, step) in self.commands.iter().zip(&program.steps) {
+            let refuse = |message: String| self.error(command.offset, message);
+            match &step.what {
+                Do::Set(slot, expression) => {
+                    let value = evaluate(expression, &variables, &mut random).map_err(refuse)?;
+                    variables.set(*slot, value);
+                }
+                Do::Sleep(time, _) => {
+                    evaluate(time, &variables, &mut random)
+                        .and_then(Value::integer)
+                        .map_err(refuse)?;
+                }
+                Do::Control(_) => {}
+                Do::Statement {
+                    parameters,
+                    into: None,
+                    ..
+                } => {
+                    for parameter in parameters {
+                        if let Given::Variable((slot, name)) = parameter {
+                            variables.parameter(*slot, name).map_err(refuse)?;
+                        }
+                    }
+                }
+                Do::Statement { into: Some(_), .. } | Do::Jump(_) | Do::JumpUnless(..) => break,
+            }
+        }
+        Ok(())
     }
 
     /// What each BEGIN would be by what follows, the first one last.
@@ -625,6 +667,19 @@ impl Script {
             line: self.error(offset, "").line,
             what,
         }
+    }
+}
+
+/// What a rehearsal draws.
+struct Rehearsed(Pcg64Mcg);
+
+impl Random for Rehearsed {
+    fn uniform(&mut self, low: i64, high: i64) -> i64 {
+        self.0.random_range(low..=high)
+    }
+
+    fn fraction(&mut self) -> f64 {
+        self.0.random()
     }
 }
 

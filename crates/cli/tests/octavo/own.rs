@@ -556,7 +556,10 @@ fn a_statement_that_fails_later_is_told_with_its_script() {
     let home = Home::new();
     drop(application(&home.path("app/my.db"), "delete"));
     for (script, words) in [
-        ("\\set x 1 / :zero\nSELECT :x", "division by zero"),
+        (
+            "SELECT 0 AS none \\gset\n\\set x 1 / :none\nSELECT :x",
+            "division by zero",
+        ),
         (
             "SELECT id FROM customer WHERE id = :zero \\gset",
             "\\gset wants one row, and there were 0",

@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub use age::{Age, MissChange};
-pub use cell::{CellFindings, FailedRun, GroupFindings};
+pub use cell::{CellFindings, FailedRun, GroupFindings, mean_response_ms};
 pub use found_caveats::{
     MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED, WARM,
 };

@@ -620,6 +620,7 @@ fn cell(
         level: plan.level(cell, plan.compare).to_string(),
         reference: is_reference,
         throughput: geometric_interval(measured, 1),
+        mean_response_ms: None,
         ratio,
         over_advised: None,
         decision,

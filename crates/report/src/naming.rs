@@ -6,7 +6,9 @@ use octavo_experiment::{
     plan::{Cell, Factor, Level, Plan, Storage, TestedDatabase},
 };
 use octavo_units::PageSize;
-use octavo_workload::{WorkloadName, user::Pace};
+use octavo_workload::WorkloadName;
+
+use octavo_experiment::statistics::Interval;
 
 use crate::number::list;
 
@@ -222,35 +224,71 @@ pub(crate) fn has_nopm(findings: &Findings) -> bool {
     findings.counted_name == "new orders"
 }
 
-/// The pace at which recorded transactions were sent, if at one. Throughput is that of the recording
-/// then, and cells are compared by their response times.
-pub(crate) fn pace(findings: &Findings) -> Option<Pace> {
-    findings.plan.own.as_ref()?.recording.as_ref()?.pace
-}
-
-/// The unit of throughput in a sentence: "new orders per minute"; at a pace, that of response times,
-/// of which more are shorter ones.
+/// The unit of throughput in a sentence: "new orders per minute".
 pub(crate) fn rate(findings: &Findings) -> String {
-    match pace(findings) {
-        Some(_) => format!("{} per minute of response time", findings.counted_name),
-        None => format!("{} per minute", findings.counted_name),
+    format!("{} per minute", findings.counted_name)
+}
+
+/// What is shown of each cell: its throughput, or at a pace its mean response time.
+pub(crate) struct Shown {
+    /// What it is, at the beginning of a title: "Throughput".
+    pub(crate) what: &'static str,
+    /// What ratios are of, at the beginning of a title.
+    pub(crate) compared: &'static str,
+    /// Its unit in full: "new orders per minute (NOPM)".
+    pub(crate) in_full: String,
+    /// Its unit where there is little room: "orders/min".
+    pub(crate) in_short: String,
+    is_time: bool,
+}
+
+/// What findings show of each cell.
+pub(crate) fn shown(findings: &Findings) -> Shown {
+    match findings.plan.pace() {
+        Some(_) => Shown {
+            what: "Mean response time",
+            compared: "Speed",
+            in_full: "milliseconds".into(),
+            in_short: "mean ms".into(),
+            is_time: true,
+        },
+        None => Shown {
+            what: "Throughput",
+            compared: "Throughput",
+            in_full: match has_nopm(findings) {
+                true => format!("{} (NOPM)", rate(findings)),
+                false => rate(findings),
+            },
+            in_short: per_minute(&findings.counted_name),
+            is_time: false,
+        },
     }
 }
 
-/// The unit of throughput in a title, with its short form where it has one.
-pub(crate) fn rate_in_full(findings: &Findings) -> String {
-    if has_nopm(findings) {
-        format!("{} (NOPM)", rate(findings))
-    } else {
-        rate(findings)
+impl Shown {
+    /// The caption of a table of it.
+    pub(crate) fn caption(&self) -> String {
+        match self.is_time {
+            true => format!("{} in {}", self.what, self.in_full),
+            false => capital(&self.in_full),
+        }
     }
-}
 
-/// The unit of throughput where there is little room: "orders/min".
-pub(crate) fn rate_in_short(findings: &Findings) -> String {
-    match pace(findings) {
-        Some(_) => "per min of response".into(),
-        None => per_minute(&findings.counted_name),
+    /// The header of ratios, of which larger ones are better: those of times are the other way
+    /// round.
+    pub(crate) fn header(&self, compared: &str) -> String {
+        match self.is_time {
+            true => format!("speed {compared}"),
+            false => compared.into(),
+        }
+    }
+
+    /// It of a cell, if that has a throughput.
+    pub(crate) fn of(&self, cell: &CellFindings) -> Option<Interval> {
+        match self.is_time {
+            true => cell.mean_response_ms,
+            false => cell.throughput,
+        }
     }
 }
 
@@ -305,13 +343,13 @@ mod tests {
 
     #[test]
     fn only_new_orders_are_nopm() {
-        assert_eq!(rate_in_short(&fixture::findings()), "orders/min");
+        assert_eq!(shown(&fixture::findings()).in_short, "orders/min");
         assert_eq!(
-            rate_in_full(&fixture::findings()),
+            shown(&fixture::findings()).in_full,
             "new orders per minute (NOPM)"
         );
-        assert_eq!(rate_in_short(&fixture::clients()), "operations/min");
-        assert_eq!(rate_in_full(&fixture::clients()), "operations per minute");
+        assert_eq!(shown(&fixture::clients()).in_short, "operations/min");
+        assert_eq!(shown(&fixture::clients()).in_full, "operations per minute");
     }
 
     #[test]

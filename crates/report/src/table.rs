@@ -18,7 +18,7 @@ use octavo_workload::AuditRule;
 use crate::{
     bar::IntervalBar,
     document::{EXTRA, Table, TableBuilder},
-    naming,
+    naming::{self, Shown},
     number::{
         UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
         seconds, signed,
@@ -69,9 +69,10 @@ pub(crate) fn brief(findings: &Findings, group: &GroupFindings) -> Table {
     };
     let reference = naming::reference_cell(group);
     let reference = reference.map_or_else(String::new, |cell| naming::cell(findings, cell));
+    let shown = naming::shown(findings);
     of_cells(findings, group, caption)
-        .figure((naming::rate_in_short(findings), 8), rate)
-        .figure((format!("vs {reference}"), 1), |cell| {
+        .figure((shown.in_short.clone(), 8), |cell| rate(&shown, cell))
+        .figure((shown.header(&format!("vs {reference}")), 1), |cell| {
             cell.ratio
                 .map_or_else(String::new, |ratio| signed(ratio.estimate))
         })
@@ -84,23 +85,23 @@ pub(crate) fn brief(findings: &Findings, group: &GroupFindings) -> Table {
 
 /// Throughput and how it compares, with intervals.
 pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
-    let caption = format!(
-        "{}{}",
-        naming::capital(&naming::rate_in_full(findings)),
-        naming::in_group(group)
-    );
+    let shown = naming::shown(findings);
+    let caption = format!("{}{}", shown.caption(), naming::in_group(group));
     let mut table = of_cells(findings, group, caption)
-        .figure((naming::rate_in_short(findings), 8), rate)
-        .words((vs_reference(findings), 1), |cell| {
+        .figure((shown.in_short.clone(), 8), |cell| rate(&shown, cell))
+        .words((shown.header(&vs_reference(findings)), 1), |cell| {
             compared(cell, cell.ratio)
         });
     // What is said of levels beside the winner is of these: cells that move alike differ by
     // less than their ratios to the reference allow.
     if group.cells.iter().any(|cell| cell.over_advised.is_some()) {
-        table = table.words(("vs winner (95% CI)", 2), |cell| match advised(group) {
-            Some(winner) if winner.level == cell.level => "1".into(),
-            _ => known(cell.over_advised, |over| ratio_interval(&over)),
-        });
+        table = table.words(
+            (shown.header("vs winner (95% CI)"), 2),
+            |cell| match advised(group) {
+                Some(winner) if winner.level == cell.level => "1".into(),
+                _ => known(cell.over_advised, |over| ratio_interval(&over)),
+            },
+        );
     }
     table
         .figure(("batches", EXTRA), |cell| {
@@ -121,9 +122,9 @@ fn by_sitting(cell: &CellFindings) -> String {
     )
 }
 
-/// Counted transactions a minute.
-fn rate(cell: &CellFindings) -> String {
-    known(cell.throughput, |throughput| number(throughput.estimate))
+/// Counted transactions a minute, or at a pace the mean response time.
+fn rate(shown: &Shown, cell: &CellFindings) -> String {
+    known(shown.of(cell), |shown| number(shown.estimate))
 }
 
 /// What a transaction costs.

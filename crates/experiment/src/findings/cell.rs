@@ -42,6 +42,10 @@ pub struct CellFindings {
     /// [`Levels`]: of two cells that were open together, the ratio
     /// of these is the ratio that is said of them anywhere.
     pub throughput: Option<Interval>,
+    /// At a recording's pace, its mean response time in milliseconds, which is the inverse of
+    /// `throughput`: there that is counted transactions in a minute of their response times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_response_ms: Option<Interval>,
     /// Its throughput over the reference's within batches (95% for all cells of
     /// the group and all looks together); `None` for the reference.
     pub ratio: Option<Interval>,
@@ -135,6 +139,18 @@ pub struct FailedRun {
     pub cell: Cell,
     /// Why.
     pub reason: String,
+}
+
+/// The mean response time in milliseconds of so many transactions in a minute of their response
+/// times.
+pub fn mean_response_ms(throughput: Interval) -> Interval {
+    let each = throughput.inverse();
+    Interval {
+        estimate: 60_000.0 * each.estimate,
+        low: 60_000.0 * each.low,
+        high: 60_000.0 * each.high,
+        ..each
+    }
 }
 
 /// The runs with figures and the slices that count, by cell.
@@ -340,6 +356,10 @@ impl<'a> ByCell<'a> {
             level: self.level(number).to_string(),
             reference: place == group.reference,
             throughput: stands.throughput,
+            mean_response_ms: stands
+                .throughput
+                .filter(|_| self.plan.pace().is_some())
+                .map(mean_response_ms),
             ratio: stands.ratio,
             over_advised: None,
             // Nothing is open of what was never measured.

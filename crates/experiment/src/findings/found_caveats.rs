@@ -49,7 +49,7 @@ const LATE_TOLERATED: Duration = Duration::from_millis(10);
 
 /// The cell that was latest, where the pace of a recording was not kept.
 fn not_paced(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
-    findings.plan.own.as_ref()?.recording.as_ref()?.pace?;
+    findings.plan.pace()?;
     let cells = findings.plan.cells();
     let runs = cells.iter().zip(&by_cell.figures);
     let late = runs.flat_map(|(cell, runs)| {

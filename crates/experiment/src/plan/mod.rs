@@ -12,7 +12,10 @@ use std::sync::Arc;
 use octavo_database::Isolation;
 use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec, user::Own};
+use octavo_workload::{
+    DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec,
+    user::{Own, Pace},
+};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +104,12 @@ pub enum Design {
 }
 
 impl Plan {
+    /// The pace at which recorded transactions are sent, if at one. Throughput is that of the
+    /// recording then, and cells are compared by their response times.
+    pub fn pace(&self) -> Option<Pace> {
+        self.own.as_ref()?.recording.as_ref()?.pace
+    }
+
     /// All cells: those of a group beside each other, and page sizes within
     /// memories where both are neither compared nor single.
     pub fn cells(&self) -> Vec<Cell> {

@@ -53,7 +53,7 @@ impl Interval {
     }
 
     /// The other way round: of a ratio, that of the second to the first.
-    pub(crate) fn inverse(self) -> Self {
+    pub fn inverse(self) -> Self {
         Self {
             estimate: 1.0 / self.estimate,
             low: 1.0 / self.high,

@@ -92,7 +92,11 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         .first()
         .map(|group| naming::reference_in_full(findings, group));
     let plot = Plot {
-        title: format!("Throughput against {}", full.unwrap_or_default()),
+        title: format!(
+            "{} against {}",
+            naming::shown(findings).compared,
+            full.unwrap_or_default()
+        ),
         caption: format!(
             "95% CI of the ratio. Within the band ({}) is no difference. Arrows point beyond \
              the axis.",

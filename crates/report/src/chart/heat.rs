@@ -23,12 +23,13 @@ pub(super) fn throughput(findings: &Findings) -> Option<Figure> {
     }
     let mut memories: Vec<ByteCount> = plan.memories.clone();
     memories.sort_unstable_by(|a, b| b.cmp(a));
-    let values = naming::cells(findings).filter_map(|cell| Some(cell.throughput?.estimate));
+    let shown = naming::shown(findings);
+    let values = naming::cells(findings).filter_map(|cell| Some(shown.of(cell)?.estimate));
     let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), value| {
         (low.min(value), high.max(value))
     });
     let areas = naming::cells(findings).filter_map(|cell| {
-        let value = cell.throughput?.estimate;
+        let value = shown.of(cell)?.estimate;
         let own = &cell.cell;
         let x = plan.page_sizes.iter().position(|of| *of == own.page_size)? as f64;
         let y = memories.iter().position(|of| *of == own.memory)? as f64;
@@ -50,8 +51,8 @@ pub(super) fn throughput(findings: &Findings) -> Option<Figure> {
     let names = |sizes: Vec<String>| Scale::places(sizes);
     let plot = Plot {
         title: format!(
-            "Throughput by page size and memory, in {}",
-            naming::rate_in_full(findings)
+            "{} by page size and memory, in {}",
+            shown.what, shown.in_full
         ),
         caption: "More intense cells are larger values.".into(),
         marks: areas.collect(),

@@ -64,14 +64,11 @@ pub(super) fn by_clients(findings: &Findings) -> Option<Figure> {
 }
 
 fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) -> Option<Figure> {
+    let shown = naming::shown(findings);
     let chart = Lines {
-        title: format!(
-            "Throughput by {}, in {}",
-            places.0,
-            naming::rate_in_full(findings)
-        ),
+        title: format!("{} by {}, in {}", shown.what, places.0, shown.in_full),
         caption: match naming::cells(findings)
-            .any(|cell| cell.throughput.as_ref().is_some_and(is_bounded))
+            .any(|cell| shown.of(cell).as_ref().is_some_and(is_bounded))
         {
             true => {
                 "Whiskers are the 95% CI of each cell's level over the minutes of all, with the \
@@ -81,7 +78,7 @@ fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) ->
             false => "No cell has an interval yet.".into(),
         },
         places,
-        values: &naming::rate_in_short(findings),
+        values: &shown.in_short,
         curves,
     };
     chart.draw(|values| Scale::from_zero(values, Round::Tens, plain))
@@ -89,18 +86,19 @@ fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) ->
 
 /// A cell's throughput with its interval.
 fn dot(findings: &Findings, cell: &CellFindings, place: usize) -> Option<Dot> {
-    let throughput = cell.throughput?;
-    let interval = is_bounded(&throughput).then_some((throughput.low, throughput.high));
+    let shown = naming::shown(findings);
+    let value = shown.of(cell)?;
+    let interval = is_bounded(&value).then_some((value.low, value.high));
     Some(Dot {
         place,
-        value: throughput.estimate,
+        value: value.estimate,
         interval,
         tip: format!(
             "{}: {} {} ({})",
             findings.plan.cell_name(&cell.cell),
-            number(throughput.estimate),
-            naming::rate_in_short(findings),
-            ends(&throughput, number),
+            number(value.estimate),
+            shown.in_short,
+            ends(&value, number),
         ),
     })
 }

@@ -7,7 +7,7 @@ use octavo_experiment::{
     record::Source,
 };
 
-use super::{answer::named, place};
+use super::{place, settle::named};
 use crate::{naming, number::percent};
 
 /// What latencies are, and sizes.
@@ -21,9 +21,8 @@ const CLOSED: &str = "Latencies start at submission. When the database stalls, c
 /// What is compared where transactions have times of their own.
 const PACED: &str = "Transactions were sent when they were due, so all cells had the throughput of the \
     recording, and response times are compared: each from when its transaction was due to its end, \
-    without what its session waited in it as recorded. Where tables and ratios say \
-    throughput, they have transactions over the sum of their response times: twice as many are half \
-    the mean response time. Between slices the clock of a cell stands still; a session that is late \
+    without what its session waited in it as recorded. Ratios are of \
+    transactions over the sum of their response times: 2x is half the mean response time. Between slices the clock of a cell stands still; a session that is late \
     at a slice's end is as late when the next one begins.";
 
 /// The method, a paragraph each.
@@ -48,7 +47,7 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
         words_of_ratios(findings),
         confidence(findings),
         not_claimed(findings),
-        match naming::pace(findings) {
+        match findings.plan.pace() {
             Some(_) => PACED.into(),
             None => format!("{CLOSED} {UNITS}"),
         },

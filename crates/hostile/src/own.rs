@@ -1,8 +1,8 @@
 //! What a user names to be measured: scripts, recordings, and files of SQLite.
 
-use std::{convert::Infallible, fs, time::Duration};
+use std::{convert::Infallible, fs, path::Path, time::Duration};
 
-use octavo_database::{DatabaseSpec, SQLITE, Statements};
+use octavo_database::{DatabaseSpec, POSTGRES, SQLITE, Statements};
 use octavo_script::{
     Control, Definitions, Described, Host, PARAMETERS_MAX, Parameter, Random, Script, Value,
 };
@@ -105,6 +105,29 @@ fn read_script(bytes: &[u8]) -> bool {
 }
 
 fn recordings() -> Vec<Vec<u8>> {
+    // The columns of PostgreSQL 15, with one line for its messages. 1e22 ms are more than half of what
+    // a time can be.
+    let csvlog = [
+        "duration: 1e22 ms  parse <unnamed>: SELECT a FROM t WHERE b = $1",
+        "duration: 1e22 ms  execute <unnamed>: SELECT a FROM t WHERE b = $1",
+        "statement: BEGIN",
+        "statement: UPDATE t SET a = 5 WHERE b = 'it''s'",
+        "duration: 1e22 ms",
+        "statement: COMMIT",
+        "duration: 0.250 ms  statement: SELECT a FROM t WHERE b = 7",
+    ]
+    .map(|message| {
+        let detail = match message.contains("execute") {
+            true => "parameters: $1 = '5'",
+            false => "",
+        };
+        format!(
+            "2026-11-27 08:00:00.123 UTC,\"a\",\"my.db\",7,\"[local]\",5.1,1,\"SELECT\",\
+             2026-11-27 08:00:00 UTC,3/2,0,LOG,00000,\"{message}\",\"{detail}\",,,,,,,,\"shop\",\
+             \"client backend\",,0\n"
+        )
+    })
+    .concat();
     [
         "BEGIN;\nSELECT a FROM t WHERE b = 5 AND c = 'it''s'; -- 1200 ns\nSELECT a FROM t WHERE b = -7 \
          AND c = x'00ff';\nSAVEPOINT s;\nINSERT INTO t VALUES(NULL, 1.5e3, 12345678901, 2.5);\n\
@@ -112,19 +135,27 @@ fn recordings() -> Vec<Vec<u8>> {
         "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN UPDATE t SET a = CASE WHEN b THEN 1 END; END;\n\
          SELECT \"a\", [b c], `d` FROM t ORDER BY a, 2 LIMIT 5 /* why */;\nSAVEPOINT o;\nDELETE FROM t;\n\
          RELEASE o;\nWITH n AS (SELECT 1) SELECT * FROM n WHERE x IN (1, 2, 3);\n",
+        csvlog.as_str(),
     ]
     .map(|text| text.as_bytes().to_vec())
     .to_vec()
 }
 
-/// Reads a trace, and each transaction as clients do.
+/// Reads a trace of SQLite's or a log of PostgreSQL's, and each transaction as clients do.
 fn read_recording(bytes: &[u8]) -> bool {
     let directory = tempfile::tempdir().expect("a scratch directory");
     let path = directory.path().join("my.trace");
     fs::write(&path, bytes).expect("a file is written");
-    let spec = DatabaseSpec::new(&SQLITE, Vec::new()).expect("SQLite without options");
-    let database = spec.make().expect("SQLite without options");
-    let copies = database.copies_own().expect("SQLite copies files");
+    let is_read = [&SQLITE, &POSTGRES].map(|kind| {
+        let spec = DatabaseSpec::new(kind, Vec::new()).expect("a database without options");
+        read_recording_of(&spec, &path)
+    });
+    is_read.contains(&true)
+}
+
+fn read_recording_of(spec: &DatabaseSpec, path: &Path) -> bool {
+    let database = spec.make().expect("a database without options");
+    let copies = database.copies_own().expect("it copies databases");
     let copy = CopyOf {
         name: "my.db".into(),
         size: ByteCount::mib(1),
@@ -135,7 +166,7 @@ fn read_recording(bytes: &[u8]) -> bool {
         rate: None,
         source: "my.db".into(),
     };
-    let recording = match copies.read_recording("my.db".as_ref(), &copy, &[path]) {
+    let recording = match copies.read_recording("my.db".as_ref(), &copy, &[path.to_owned()]) {
         Ok(recording) => recording,
         Err(error) => return refuse(&error),
     };

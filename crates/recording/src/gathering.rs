@@ -114,7 +114,8 @@ impl Session {
         if let Some(last) = &mut self.last_seen
             && !self.has_end
         {
-            *last += took;
+            // A log may say anything.
+            *last = last.saturating_add(took);
             self.has_end = true;
         }
     }
@@ -664,7 +665,7 @@ impl Gathering {
             // What is no statement is not counted as one.
             Last::None | Last::Control => return,
         };
-        self.took = Some(self.took.unwrap_or_default() + took);
+        self.took = Some(self.took.unwrap_or_default().saturating_add(took));
         if let Some(step) = steps.and_then(|steps| steps.last_mut()) {
             step.took_us = Some(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         }

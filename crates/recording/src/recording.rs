@@ -188,7 +188,15 @@ impl Recording {
                 }
             }
         }
-        hash.0
+        hash.value()
+    }
+
+    /// The longest time in which no transaction begins, and when it ends, since the first one.
+    pub fn longest_pause(&self) -> (Duration, Duration) {
+        let mut begun: Vec<Duration> = self.transactions.iter().filter_map(|of| of.begun).collect();
+        begun.sort_unstable();
+        let pauses = begun.windows(2).map(|two| (two[1] - two[0], two[1]));
+        pauses.max().unwrap_or_default()
     }
 
     /// How many statements are sent again.
@@ -312,7 +320,7 @@ pub(crate) fn place(position: usize) -> u32 {
 }
 
 /// FNV-1a with 64 bits (<http://www.isthe.com/chongo/tech/comp/fnv/>): the same on every machine.
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -321,7 +329,11 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn value(&self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -87,6 +87,7 @@ fn planned(text: &str, style: Style) -> Result<Planned, Left> {
         calls: 10,
         took: Duration::ZERO,
         rows: 25,
+        most: (style == Style::Marked).then_some(1024),
     };
     let dialect = match style {
         Style::Numbered => &POSTGRES,
@@ -306,6 +307,71 @@ fn lists_that_a_server_shortens_get_their_length_back() {
     assert_eq!(planned(cut, Style::Marked), Err(Left::NoEnd));
 }
 
+/// Servers of the MySQL kind do not mark what they cut: a statement without its last condition would
+/// change or read all rows.
+#[test]
+fn what_a_server_may_have_cut_at_its_limit_does_not_run() {
+    let update = |columns: usize| {
+        let set = vec!["`note` = ?"; columns].join(" , ");
+        format!("UPDATE `line` SET {set} WHERE `orders` = ?")
+    };
+    // 14 bytes a column, and 30 of the rest: 13 more may be a name that did not fit.
+    let most = (1024 - 260 - 30) / 14;
+    assert!(planned(&update(most), Style::Marked).is_ok());
+    assert_eq!(planned(&update(most + 1), Style::Marked), Err(Left::NoEnd));
+    let cut = "INSERT INTO `line` SET `note` = ? , ";
+    assert_eq!(planned(cut, Style::Marked), Err(Left::NoEnd));
+}
+
+#[test]
+fn a_column_that_is_equal_to_two_values_has_two_rows() {
+    draws(
+        "SELECT note FROM line WHERE orders = $1 AND number = $2 OR orders = $3 AND number = $4",
+        &[
+            "line.orders 0",
+            "line.number 0",
+            "line.orders 1",
+            "line.number 1",
+        ],
+    );
+}
+
+/// A text that is no date cannot be told from one here.
+#[test]
+fn what_is_inserted_from_a_select_is_of_no_column() {
+    let text = "INSERT INTO line SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM owned)";
+    assert_eq!(planned(text, Style::Numbered), Err(Left::NoColumn));
+    draws("SELECT $1, note FROM line LIMIT 1", &["1"]);
+}
+
+#[test]
+fn digests_are_named_by_their_text() {
+    let digest = |text: &str| Digest {
+        text: text.into(),
+        calls: 1,
+        took: Duration::ZERO,
+        rows: 0,
+        most: None,
+    };
+    assert_eq!(digest("SELECT a").name(), digest("SELECT a").name());
+    assert_ne!(digest("SELECT a").name(), digest("SELECT b").name());
+    assert_eq!(digest("").name().len(), "digest 3fa2c1".len());
+}
+
+/// PostgreSQL 18 keeps one value of a list.
+#[test]
+fn lists_that_were_squashed_have_several_values() {
+    for text in [
+        "SELECT note FROM line WHERE number IN ($1 /*, ... */)",
+        "SELECT note FROM line WHERE number = ANY (ARRAY[$1 /*, ... */])",
+    ] {
+        let planned = planned(text, Style::Numbered).unwrap();
+        assert_eq!(drawn(&planned).len(), 4, "{text}");
+    }
+    let both = "SELECT note FROM line WHERE number IN ($1 /*, ... */) AND orders = $2";
+    assert_eq!(drawn(&planned(both, Style::Numbered).unwrap()).len(), 5);
+}
+
 #[test]
 fn texts_are_as_servers_take_them() {
     for (style, text, wanted) in [
@@ -381,5 +447,6 @@ proptest! {
         let _any = planned(&text, style);
         let _any = planned(&format!("SELECT {text}"), style);
         let _any = planned(&format!("INSERT INTO line {text}"), style);
+        let _any = planned(&format!("INSERT INTO line SET note = ?, {text}"), style);
     }
 }

@@ -847,6 +847,8 @@ fn pauses_are_what_a_session_waited_between_answer_and_statement() {
         gathering.statement(session, at, statement, None, Some(ms(took)));
     }
     let recording = gathering.finish();
+    // Transactions begin at 1000, 1005 and 1039.
+    assert_eq!(recording.longest_pause(), (ms(34), ms(39)));
     assert!(recording.has_times());
     assert_eq!(
         times(&recording),

@@ -59,9 +59,11 @@ impl TracedPage {
     /// More pages than this have no number: two bits say what is done with one.
     pub const COUNT_MAX: u32 = 1 << 30;
 
-    /// The page with this number, from 0; whether its part changes it, so that SQLite's log has it
-    /// when the part commits, or it is as it was before when that is rolled back; and whether it
-    /// has no content before, so that it is not read.
+    /// The page with this number, from 0.
+    ///
+    /// `is_change` says that its part changes it: SQLite's log has the page when the part commits,
+    /// and a rollback undoes the change. `is_new` says that it had no content before, and is not
+    /// read.
     ///
     /// # Panics
     /// When the number is [`Self::COUNT_MAX`] or larger.

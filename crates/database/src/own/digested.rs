@@ -6,7 +6,7 @@ use octavo_recording::{
     Dialect, Left,
     digest::{Catalog, Class, Digest, Draw, Expression, Planned, Style, Table, plan},
 };
-use octavo_script::{Part, StatementKind, statement_kind};
+use octavo_script::{Part, StatementKind, statement_kind, words};
 
 /// Rows of a table whose values are drawn. Chosen: a key drawn from so many is found in a cache
 /// more easily than one drawn from all only where the cache is smaller than their pages.
@@ -27,6 +27,8 @@ pub enum FoundDigests {
 #[derive(Debug)]
 pub struct Digests {
     pub(crate) digests: Vec<Digest>,
+    /// Statements that the server had no room to count apart; of all databases.
+    pub(crate) lost: u64,
     pub(crate) catalog: Catalog,
     pub(crate) dialect: &'static Dialect,
     pub(crate) style: Style,
@@ -75,9 +77,11 @@ impl Digests {
         sorted
     }
 
-    /// How often all of them ran that do not begin or end transactions.
+    /// How often all of a program's ran that do not begin or end transactions.
     pub fn calls(&self) -> u64 {
-        let statements = self.digests.iter().filter(|digest| !is_end(&digest.text));
+        let of_programs =
+            |digest: &&Digest| is_program_s(&digest.text) && self.plan(digest) != Err(Left::Tool);
+        let statements = self.digests.iter().filter(of_programs);
         statements.map(|digest| digest.calls).sum()
     }
 
@@ -154,19 +158,23 @@ impl Digests {
 
     /// The statements as they stand, with how often they ran, for somebody to read.
     pub fn shown(&self) -> String {
-        let all: u64 = self.sorted().iter().map(|digest| digest.calls).sum();
+        let all = self.calls();
         let mut text = String::from(
             "-- Digests of the server. Set the values of :p1 and so on, put each statement that you want into a\n\
              -- file of its own, and give these with --script FILE@WEIGHT.\n",
         );
-        for (number, digest) in self.sorted().into_iter().enumerate() {
-            let share = digest.calls as f64 * 100.0 / all.max(1) as f64;
+        for digest in self.sorted() {
             let one_line = digest.text.replace(char::is_control, " ");
-            let head = format!(
-                "\n-- digest {}: {} calls ({share:.2}%)",
-                number + 1,
-                digest.calls
-            );
+            let calls = match digest.calls {
+                1 => "1 call".to_owned(),
+                calls => format!("{calls} calls"),
+            };
+            // Of what the heading of an answer counts.
+            let share = match is_program_s(&digest.text) {
+                true => format!(" ({:.2}%)", digest.calls as f64 * 100.0 / all.max(1) as f64),
+                false => String::new(),
+            };
+            let head = format!("\n-- {}: {calls}{share}", digest.name());
             match self.plan(digest) {
                 Ok(planned) => {
                     let sql: String = planned
@@ -185,6 +193,11 @@ impl Digests {
                 Err(_) if is_end(&digest.text) => {
                     text +=
                         &format!("{head}, left out: begins or ends a transaction\n-- {one_line}\n");
+                }
+                // What is no query may hold a password: ALTER ROLE ... PASSWORD is kept whole.
+                Err(left @ Left::Word(_)) => {
+                    let first = words(&digest.text).into_iter().next().unwrap_or_default();
+                    text += &format!("{head}, left out: {left}\n-- {first} ...\n");
                 }
                 Err(left) => text += &format!("{head}, left out: {left}\n-- {one_line}\n"),
             }
@@ -225,6 +238,25 @@ impl Digests {
             Draw::Word(word) => format!("is {word}"),
         }
     }
+}
+
+/// Whether a statement may be one of a program's, and begins or ends no transaction. What copies and
+/// tunes is a tool's: pg_dump's COPY, LOCK and SET, Octavo's own copies among them.
+pub(super) fn is_program_s(text: &str) -> bool {
+    const OF_TOOLS: [&str; 8] = [
+        "COPY",
+        "LOCK",
+        "SET",
+        "SHOW",
+        "RESET",
+        "USE",
+        "SAVEPOINT",
+        "RELEASE",
+    ];
+    let words = words(text);
+    let word = |place: usize| words.get(place).map_or("", String::as_str);
+    let is_undone = word(0) == "ROLLBACK" && [word(1), word(2)].contains(&"TO");
+    !is_end(text) && !is_undone && !OF_TOOLS.contains(&word(0))
 }
 
 /// Whether a statement begins or ends a transaction.

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use octavo_recording::digest::Class;
-use octavo_recording::{FORMS_MAX, Left, digest::Expression};
+use octavo_recording::{
+    FORMS_MAX, Left,
+    digest::{Class, Expression, Planned},
+};
 use octavo_script::Part;
-use octavo_workload::user::{DrawnDigest, LeftOut, OwnDigests, Prepared, ValueSource};
+use octavo_workload::user::{
+    DrawnDigest, LeftOut, OwnDigests, OwnStatement, Prepared, ValueSource,
+};
 
 use super::{
     Describe, OwnError, Refused, Runnable, Shown, Statements,
-    digested::{Digests, Wanted, is_end},
+    digested::{Digests, Wanted, is_end, is_program_s},
     prepare_recorded, prepare_scripts, without_values,
 };
 
@@ -42,7 +46,7 @@ fn prepare_digests(
         digests: 0,
         of: 0,
         calls: 0,
-        of_calls: 0,
+        of_calls: digests.lost,
         time: None,
         ends: 0,
         left: Vec::new(),
@@ -50,22 +54,27 @@ fn prepare_digests(
     let mut left: BTreeMap<Left, u64> = BTreeMap::new();
     let mut first_refusal = None;
     let mut drawn: Vec<DrawnDigest> = Vec::new();
-    let mut wanted: BTreeMap<usize, Wanted> = BTreeMap::new();
+    let mut asked: BTreeMap<usize, Question> = BTreeMap::new();
     let (mut took, mut took_all) = (0.0, 0.0);
     for (number, digest) in digests.sorted().into_iter().enumerate() {
         if is_end(&digest.text) {
             told.ends += digest.calls;
             continue;
         }
+        if !is_program_s(&digest.text) {
+            continue;
+        }
+        let planned = digests.plan(digest);
+        if planned == Err(Left::Tool) {
+            continue;
+        }
         told.of += 1;
         told.of_calls += digest.calls;
         took_all += digest.took.as_secs_f64();
-        let result = digests
-            .plan(digest)
-            .and_then(|planned| match drawn.len() < FORMS_MAX {
-                true => Ok(planned),
-                false => Err(Left::Rare),
-            });
+        let result = planned.and_then(|planned| match drawn.len() < FORMS_MAX {
+            true => Ok(planned),
+            false => Err(Left::Rare),
+        });
         let planned = match result {
             Ok(planned) => planned,
             Err(reason) => {
@@ -80,17 +89,19 @@ fn prepare_digests(
             is_alone: true,
             wants_columns: false,
         };
-        match describe(&shown) {
-            Ok((statement, _)) => {
-                for (table, of) in digests.wanted(&planned) {
-                    wanted.entry(table).or_default().add(&of);
-                }
+        let described = describe(&shown).and_then(|(statement, _)| {
+            let more = questions(digests, &planned, &asked, describe)?;
+            Ok((statement, more))
+        });
+        match described {
+            Ok((statement, more)) => {
+                asked.extend(more);
                 told.digests += 1;
                 told.calls += digest.calls;
                 took += digest.took.as_secs_f64();
                 drawn.push(DrawnDigest {
                     statement,
-                    name: format!("digest {}", number + 1),
+                    name: digest.name(),
                     draws: planned.draws,
                     rows: planned.rows,
                     calls: digest.calls,
@@ -111,8 +122,15 @@ fn prepare_digests(
             statements: *calls,
         })
         .collect();
+    if digests.lost > 0 {
+        told.left.push(LeftOut {
+            reason: "that your server had no room to count apart (of all databases)".into(),
+            statements: digests.lost,
+        });
+    }
     if told.calls == 0 {
-        let left = left.iter().map(|(why, calls)| format!("{calls} {why}"));
+        let left = told.left.iter();
+        let left = left.map(|of| format!("{} {}", of.statements, of.reason));
         let left: Vec<String> = left.collect();
         let reason = match left.is_empty() {
             true => "there is none".into(),
@@ -122,40 +140,63 @@ fn prepare_digests(
             reason: first_refusal.unwrap_or(reason),
         });
     }
-    let mut sources = Vec::new();
-    for (table, of) in &wanted {
-        sources.push(source(digests, *table, of, describe)?);
-    }
+    let sources = asked.into_iter();
+    let sources = sources.map(|(table, question)| source(digests, table, question));
+    let sources: Vec<ValueSource> = sources.collect();
     Ok(Runnable {
         prepared: Prepared::digests(drawn, sources, check),
         digests: Some(told),
     })
 }
 
-/// The query for the values of a table.
-fn source(
+/// What is asked for the values of a table.
+struct Question {
+    wanted: Wanted,
+    statement: OwnStatement,
+}
+
+/// The questions for the values of a digest that differ from those `asked` so far: each asks for all
+/// of a table that other digests want as well. Tried with each digest, because what a database does
+/// not answer would leave the others without values too.
+fn questions(
     digests: &Digests,
-    table: usize,
-    wanted: &Wanted,
+    planned: &Planned,
+    asked: &BTreeMap<usize, Question>,
     describe: &mut Describe<'_>,
-) -> Result<ValueSource, OwnError> {
+) -> Result<Vec<(usize, Question)>, Refused> {
+    let mut questions = Vec::new();
+    for (table, mut wanted) in digests.wanted(planned) {
+        if let Some(Question { wanted: known, .. }) = asked.get(&table) {
+            let is_asked = wanted.columns.is_subset(&known.columns)
+                && wanted.largest.is_subset(&known.largest);
+            if is_asked {
+                continue;
+            }
+            wanted.add(known);
+        }
+        let parts = [Part::Text((digests.query)(
+            &digests.catalog.tables[table],
+            &wanted,
+        ))];
+        let shown = Shown {
+            parts: &parts,
+            parameters: 0,
+            line: 1,
+            is_alone: true,
+            wants_columns: true,
+        };
+        let (statement, _) = describe(&shown)?;
+        questions.push((table, Question { wanted, statement }));
+    }
+    Ok(questions)
+}
+
+/// The values of a table.
+fn source(digests: &Digests, table: usize, question: Question) -> ValueSource {
+    let Question { wanted, statement } = question;
     let of = &digests.catalog.tables[table];
-    let parts = [Part::Text((digests.query)(of, wanted))];
-    let shown = Shown {
-        parts: &parts,
-        parameters: 0,
-        line: 1,
-        is_alone: true,
-        wants_columns: true,
-    };
-    let (statement, _) = describe(&shown).map_err(|refused| match refused {
-        Refused::Statement { message, .. } => OwnError::NoDigest {
-            reason: without_values(&message),
-        },
-        Refused::Database(error) => error.into(),
-    })?;
     let class = |column: usize| of.columns[column].class;
-    Ok(ValueSource {
+    ValueSource {
         table,
         statement,
         columns: wanted
@@ -171,5 +212,5 @@ fn source(
             })
             .collect(),
         largest: wanted.largest.iter().map(|of| (*of, class(*of))).collect(),
-    })
+    }
 }

@@ -54,6 +54,8 @@ pub enum Class {
     Bytes,
     /// Arrays.
     Array,
+    /// What cannot be read as a text, so that no value can be drawn.
+    Unreadable,
     /// Others.
     Other,
 }

@@ -472,6 +472,13 @@ impl Named<'_> {
                 || item.is_sign(b')')
                 || item.is_one_of(&["AS", "FROM", "WHERE", "LIMIT", "UNION"])
         });
+        // What an INSERT takes from a SELECT is of its columns, and of their types.
+        let is_inserted = self.items.first().is_some_and(|first| {
+            first.is_one_of(&["INSERT", "REPLACE"]) && opening(self.items, begin).is_none()
+        });
+        if is_inserted {
+            return None;
+        }
         let before = begin.checked_sub(1)?;
         let is_begun = self.items[before].is_one_of(&["SELECT", "DISTINCT", "ALL"])
             || self.items[before].is_sign(b',');

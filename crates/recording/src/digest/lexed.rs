@@ -35,6 +35,10 @@ pub(crate) enum Item {
     Parameter(usize),
 }
 
+/// What PostgreSQL 18 writes behind the first value of a list of several (pg_stat_statements' test
+/// squashing.out).
+const SQUASHED: &str = "/*, ... */";
+
 /// Values of a list whose length a server does not keep. Chosen.
 pub(crate) const LIST: usize = 4;
 
@@ -86,12 +90,22 @@ pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Vec<Ite
     };
     let mut items: Vec<Item> = Vec::new();
     let mut before: Option<Range<usize>> = None;
+    // Numbers that no value has.
+    let mut squashed = usize::MAX;
     let mut tokens = Tokens::new(&text, dialect);
     for token in &mut tokens {
         let written = &text[token.range.clone()];
         let is_beside = before.is_some_and(|before| before.end == token.range.start);
         before = Some(token.range.clone());
         let item = match token.kind {
+            // PostgreSQL 18 keeps the first value of a list, and this for all others.
+            Kind::Comment if written == SQUASHED && style == Style::Numbered => {
+                for _ in 1..LIST {
+                    items.extend([Item::Sign(b','), Item::Parameter(squashed)]);
+                    squashed -= 1;
+                }
+                continue;
+            }
             Kind::Comment => continue,
             Kind::Word if written.starts_with('$') || written.contains('\'') => {
                 Item::Other(written.to_owned())
@@ -125,6 +139,21 @@ pub(crate) fn lex(text: &str, dialect: &Dialect, style: Style) -> Result<Vec<Ite
         items.pop();
     }
     Ok(items)
+}
+
+/// Bytes that a name can take of a server's room for a digest: 64 characters, with 4 bytes of its own.
+const NAME_MAX: usize = 4 * 64 + 4;
+
+/// Whether a server that keeps so many bytes of a digest's words and signs may have cut this one. It
+/// stores nothing more when the next one does not fit, and says so nowhere: two bytes for each word or
+/// sign, and four and its text for a name (`store_token_identifier` in sql_digest.cc, MySQL 8.4 and
+/// MariaDB 10.11).
+pub(crate) fn may_be_cut(items: &[Item], most: usize) -> bool {
+    let stored = |item: &Item| match item {
+        Item::Name(text) => 4 + text.len().saturating_sub(2),
+        _ => 2,
+    };
+    items.iter().map(stored).sum::<usize>() + NAME_MAX > most
 }
 
 /// The signs of operators, those of PostgreSQL's and MySQL's.

@@ -9,7 +9,7 @@ use super::{
     compared::{By, Named, PartOf, Role, is_type},
     counted::Digest,
     insert::{Insert, insert, lengthen, parts},
-    lexed::{Item, LIST, Style, lex},
+    lexed::{Item, LIST, Style, lex, may_be_cut},
     tables::references,
 };
 use crate::{dialect::Dialect, gathering::SENT, left::Left};
@@ -103,6 +103,8 @@ const NEW_TEXT_MIN: u32 = 16;
 enum Purpose {
     /// It is found, by all that is compared with its table.
     Found(usize),
+    /// The same, the second or a later time: `a = $1 OR a = $2` asks for two.
+    Again(usize, usize),
     /// It is inserted.
     Inserted(usize),
     /// It says what a table's rows are changed to.
@@ -122,6 +124,7 @@ pub fn plan(
     catalog: &Catalog,
 ) -> Result<Planned, Left> {
     let mut items = lex(&digest.text, dialect, style)?;
+    let is_cut = digest.most.is_some_and(|most| may_be_cut(&items, most));
     let mut parameters = 0;
     let first = words(&digest.text).into_iter().next().unwrap_or_default();
     let is_bracketed = items.first().is_some_and(|item| item.is_sign(b'('));
@@ -136,12 +139,19 @@ pub fn plan(
         Style::Marked => tidy(&mut items),
         Style::Numbered => parameters = name_fields(&mut items),
     }
+    let most = |parameters: usize| match parameters <= PARAMETERS_MAX {
+        true => Ok(parameters),
+        false => Err(Left::ManyValues),
+    };
+    // What follows looks around each value.
+    most(parameters)?;
     let references = references(&mut items, catalog, style)?;
-    if style == Style::Marked {
-        parameters = lengthen(&mut items, catalog)?;
+    // A tool's is one although it is cut.
+    if is_cut {
+        return Err(Left::NoEnd);
     }
-    if parameters > PARAMETERS_MAX {
-        return Err(Left::ManyValues);
+    if style == Style::Marked {
+        parameters = most(lengthen(&mut items, catalog)?)?;
     }
     // Lengthening moves what stands behind.
     let references = match style {
@@ -161,6 +171,7 @@ pub fn plan(
         draws: vec![None; parameters],
         ends: BTreeMap::new(),
         purposes: Vec::new(),
+        equal: BTreeMap::new(),
         rows: Vec::new(),
     };
     let inserted = insert(&items, catalog, style);
@@ -178,7 +189,18 @@ pub fn plan(
         }
     }
     planning.join_ends();
+    let is_readable = |draw: &Draw| match *draw {
+        Draw::Column { row, column, .. } | Draw::Next { row, column, .. } => {
+            let table = &catalog.tables[planning.rows[row].table];
+            table.columns[column].class != Class::Unreadable
+        }
+        Draw::Several { table, column, .. } | Draw::New { table, column } => {
+            catalog.tables[table].columns[column].class != Class::Unreadable
+        }
+        Draw::Amount | Draw::Whole(_) | Draw::Word(_) => true,
+    };
     let draws = planning.draws.into_iter().collect::<Option<Vec<Draw>>>();
+    let draws = draws.filter(|draws| draws.iter().all(is_readable));
     Ok(Planned {
         parts: written(&items, style),
         draws: draws.ok_or(Left::NoColumn)?,
@@ -245,6 +267,8 @@ struct Planning<'p> {
     ends: BTreeMap<(usize, usize), (Vec<usize>, bool)>,
     purposes: Vec<Purpose>,
     rows: Vec<Row>,
+    /// How many values the columns of references are equal to.
+    equal: BTreeMap<(usize, usize), usize>,
 }
 
 impl Planning<'_> {
@@ -253,7 +277,10 @@ impl Planning<'_> {
         let known = self.purposes.iter().position(|of| *of == purpose);
         known.unwrap_or_else(|| {
             self.purposes.push(purpose);
-            let is_found = matches!(purpose, Purpose::Found(_) | Purpose::Alone(_));
+            let is_found = matches!(
+                purpose,
+                Purpose::Found(_) | Purpose::Again(..) | Purpose::Alone(_)
+            );
             self.rows.push(Row { table, is_found });
             self.rows.len() - 1
         })
@@ -274,7 +301,15 @@ impl Planning<'_> {
                 let table = self.table_of(of.reference);
                 let purpose = match by {
                     By::Other => Purpose::Alone(parameter),
-                    _ => Purpose::Found(of.reference),
+                    By::Equality => {
+                        let before = self.equal.entry((of.reference, of.column)).or_default();
+                        *before += 1;
+                        match *before {
+                            1 => Purpose::Found(of.reference),
+                            again => Purpose::Again(of.reference, again),
+                        }
+                    }
+                    By::Least | By::Most => Purpose::Found(of.reference),
                 };
                 let row = self.row(purpose, table);
                 let expression = expression(part);
@@ -363,7 +398,9 @@ impl Planning<'_> {
             let table = &self.catalog.tables[inserted.table];
             let (mut columns, mut values) = (Vec::new(), Vec::new());
             for part in parts(items, inserted.values + 1..end) {
-                let name = items[part.start].name(self.named.style);
+                // Nothing stands behind a comma where the server cut the text.
+                let name = items.get(part.start).ok_or(Left::NoEnd)?;
+                let name = name.name(self.named.style);
                 let column = name.and_then(|name| table.column(&name));
                 columns.push(column.ok_or(Left::NoColumn)?);
                 values.push((part.start + 2).min(part.end)..part.end);

@@ -118,9 +118,21 @@ pub(crate) fn references(
     let mut found = Vec::new();
     // The brackets within which a comma is followed by another table.
     let mut lists: Vec<Option<usize>> = Vec::new();
+    // The brackets that are open, up to `seen`.
+    let (mut open, mut seen) = (Vec::new(), 0);
     let mut at = 0;
     while at < items.len() {
-        let within = opening(items, at);
+        while seen < at {
+            match items[seen] {
+                Item::Sign(b'(' | b'[') => open.push(seen),
+                Item::Sign(b')' | b']') => {
+                    open.pop();
+                }
+                _ => {}
+            }
+            seen += 1;
+        }
+        let within = open.last().copied();
         let begins = begins_tables(items, at, within);
         let goes_on = items[at].is_sign(b',') && lists.last() == Some(&within);
         if begins {

@@ -171,12 +171,19 @@ fn element(text: &mut String, value: &HeldValue) {
     }
 }
 
-/// An error while values were read: a table that takes too long will do so the next time.
+/// An error while values were read: what takes too long will do so the next time, and so will a text
+/// that is no UTF-8, which is found when it is sent.
 fn told(error: ConnectionError) -> ConnectionError {
     match error {
         ConnectionError::Timeout(source) => ConnectionError::Other {
             context: "read values for digests: a table took longer than a statement may; give \
                       --script or --recording, or a --sample of the rows"
+                .into(),
+            source,
+        },
+        ConnectionError::Other { source, .. } => ConnectionError::Other {
+            context: "read values for digests: a table's values could not be read; give --script \
+                      or --recording"
                 .into(),
             source,
         },

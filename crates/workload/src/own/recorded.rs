@@ -151,9 +151,8 @@ fn round(recording: &Recording) -> Duration {
     let begun = recording.transactions.iter().filter_map(|of| of.begun);
     let span = begun.max().unwrap_or_default();
     let distances = u32::try_from(recording.transactions.len().saturating_sub(1));
-    span + span
-        .checked_div(distances.unwrap_or(u32::MAX))
-        .unwrap_or_default()
+    let one = span.checked_div(distances.unwrap_or(u32::MAX));
+    span.saturating_add(one.unwrap_or_default())
 }
 
 /// Waits as the session did; `sent` is when it sent the statement before.

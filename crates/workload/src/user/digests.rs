@@ -50,7 +50,7 @@ impl DigestKind {
 pub struct DrawnDigest {
     /// Its statement.
     pub statement: OwnStatement,
-    /// What it is called in warnings: "digest 3".
+    /// What it is called in warnings: "digest 3fa2c1".
     pub name: String,
     /// What each of its parameters is drawn from.
     pub draws: Vec<Draw>,

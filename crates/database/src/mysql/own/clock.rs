@@ -44,7 +44,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// The time of an entry of the general log, which a line without one has of the line before.
+    /// The time of an entry of the general log. A line without one has that of the line before.
     fn moves(&mut self, line: &[u8]) -> Option<Duration> {
         let end = line.iter().position(|byte| *byte == b'\t');
         let text = String::from_utf8_lossy(&line[..end.unwrap_or_default()]);

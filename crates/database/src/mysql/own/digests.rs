@@ -18,9 +18,15 @@ const IS_ON: &str = "SELECT @@performance_schema FROM information_schema.ENGINES
 
 /// Times are in picoseconds.
 const QUESTION: &str = "SELECT JSON_OBJECT('text', DIGEST_TEXT, 'calls', COUNT_STAR, \
-    'picoseconds', SUM_TIMER_WAIT, 'rows', GREATEST(SUM_ROWS_SENT, SUM_ROWS_AFFECTED)) \
+    'picoseconds', SUM_TIMER_WAIT, 'rows', GREATEST(SUM_ROWS_SENT, SUM_ROWS_AFFECTED), \
+    'most', LEAST(@@max_digest_length, @@performance_schema_max_digest_length)) \
     FROM performance_schema.events_statements_summary_by_digest \
     WHERE SCHEMA_NAME = DATABASE() AND DIGEST_TEXT IS NOT NULL";
+
+/// Runs of statements that came when `performance_schema_digests_size` was reached: one row has those
+/// of all databases.
+const LOST: &str = "SELECT CAST(COALESCE(SUM(COUNT_STAR), 0) AS UNSIGNED) \
+    FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IS NULL";
 
 #[derive(Deserialize)]
 struct Counted {
@@ -28,6 +34,7 @@ struct Counted {
     calls: u64,
     picoseconds: u64,
     rows: u64,
+    most: u64,
 }
 
 const COLUMNS: &str = "SELECT JSON_OBJECT('table', c.TABLE_NAME, 'name', c.COLUMN_NAME, \
@@ -79,6 +86,7 @@ pub(super) fn read(original: &Original) -> Result<FoundDigests> {
             return Ok(FoundDigests::None(reason.into()));
         }
     };
+    let lost: Vec<u64> = original.ask(LOST)?;
     let columns: Vec<FoundColumn> = original.ask(COLUMNS)?;
     let foreign: Vec<(String, String)> = original.ask(FOREIGN)?;
     let keys: Vec<FoundKey> = original.ask(KEYS)?;
@@ -87,9 +95,11 @@ pub(super) fn read(original: &Original) -> Result<FoundDigests> {
         calls: of.calls,
         took: Duration::from_nanos(of.picoseconds / 1000),
         rows: of.rows,
+        most: Some(usize::try_from(of.most).unwrap_or(usize::MAX)),
     });
     Ok(FoundDigests::Usable(Digests {
         digests: digests.collect(),
+        lost: lost.into_iter().sum(),
         catalog: Catalog {
             tables: tables(original.name(), columns, &foreign, keys),
         },
@@ -157,7 +167,7 @@ fn tables(
 
 fn class(column: &FoundColumn) -> Class {
     match column.kind.to_ascii_lowercase().as_str() {
-        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Class::Integer,
+        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "bit" => Class::Integer,
         "decimal" | "float" | "double" => Class::Number,
         "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
             let length = column.length.unwrap_or_default();
@@ -165,6 +175,9 @@ fn class(column: &FoundColumn) -> Class {
         }
         "uuid" => Class::Uuid,
         "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Class::Bytes,
+        // CAST makes no texts of these.
+        "geometry" | "point" | "linestring" | "polygon" | "multipoint" | "multilinestring"
+        | "multipolygon" | "geometrycollection" | "geomcollection" | "vector" => Class::Unreadable,
         _ => Class::Other,
     }
 }
@@ -178,6 +191,8 @@ fn query(table: &Table, wanted: &Wanted) -> String {
             let of = &table.columns[*column];
             let value = match of.class {
                 Class::Bytes => format!("HEX({})", of.sql),
+                // As a text alone, bits would be bytes.
+                Class::Integer => format!("CAST({} + 0 AS CHAR)", of.sql),
                 _ => format!("CAST({} AS CHAR)", of.sql),
             };
             match expression {
@@ -191,7 +206,11 @@ fn query(table: &Table, wanted: &Wanted) -> String {
     for column in &wanted.largest {
         let of = &table.columns[*column];
         columns.push(match of.class {
-            Class::Integer => format!("(SELECT CAST(MAX({}) AS CHAR) FROM {})", of.sql, table.sql),
+            // Added to the column itself, it would keep the server from an index.
+            Class::Integer => format!(
+                "(SELECT CAST(MAX({}) + 0 AS CHAR) FROM {})",
+                of.sql, table.sql
+            ),
             _ => "NULL".into(),
         });
     }

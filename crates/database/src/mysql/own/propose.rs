@@ -122,11 +122,7 @@ pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
         let Some(key) = number(&columns, &own) else {
             continue;
         };
-        let mut names = columns
-            .iter()
-            .map(|column| column.name.as_str())
-            .chain([name]);
-        if names.any(|name| name.contains(char::is_control)) {
+        if !is_plain(name) || !is_plain(&key.name) {
             continue;
         }
         let (table, column) = (quoted(name), quoted(&key.name));
@@ -149,6 +145,12 @@ pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
     let all: Vec<String> = original.ask(ALL)?;
     let all = all.iter().map(|name| quoted(name)).collect();
     Ok(guess(original.name(), tables, all))
+}
+
+/// Whether a name can stand in a script: it would not stay whole there with a line's end, and `:name`
+/// is a variable in these quotes too.
+fn is_plain(name: &str) -> bool {
+    !name.contains(char::is_control) && !name.contains(':')
 }
 
 /// The primary key, if it is one whole number.
@@ -212,14 +214,16 @@ fn table_of(
     let is_read = |name: &str| columns.iter().any(|column| column.reads(name));
     let changes = others
         .iter()
-        .filter(|column| !may_be_in_index(&column.name) && !is_read(&column.name));
+        .filter(|column| !may_be_in_index(&column.name) && !is_read(&column.name))
+        .filter(|column| is_plain(&column.name));
     let change = changes.filter_map(|column| change(column)).next();
     let secondary = indexes.iter().filter(|of| of.index != "PRIMARY");
     let is_unique = secondary.clone().any(|of| of.is_unique == 1);
     let firsts = secondary.filter(|of| of.place == 1 && of.kind == "BTREE");
     let mut firsts: Vec<&&Indexed> = firsts.collect();
     firsts.sort_by_key(|of| std::cmp::Reverse(of.values));
-    let can_insert = numbers && !is_unique && !is_guarded && !others.is_empty();
+    let are_plain = others.iter().all(|column| is_plain(&column.name));
+    let can_insert = numbers && !is_unique && !is_guarded && !others.is_empty() && are_plain;
     Table {
         name: quoted(&key.table),
         key: quoted(&key.name),
@@ -228,7 +232,9 @@ fn table_of(
         last,
         indexed: firsts
             .iter()
-            .filter_map(|of| of.column.as_deref().map(quoted))
+            .filter_map(|of| of.column.as_deref())
+            .filter(|name| is_plain(name))
+            .map(quoted)
             .collect(),
         change: change.filter(|_| !is_guarded),
         limits_updates: true,

@@ -37,6 +37,10 @@ use crate::{
 /// What ends an answer. No row begins so, and no line of JSON.
 const END: &str = "end of the answer";
 
+/// A system table that is never empty. Of a question that names one, [`digests`](super::digests) know
+/// that no program asks it.
+const SYSTEM_TABLE: &str = "information_schema.ENGINES LIMIT 1";
+
 /// A row that the server cannot write as a text.
 const TOO_LONG: &str = "too long";
 
@@ -154,6 +158,17 @@ impl Column {
     }
 }
 
+/// A row's first bracket, read once from a system table: servers keep the beginning of a digest alone.
+fn bracket() -> String {
+    format!("(SELECT '(' FROM {SYSTEM_TABLE})")
+}
+
+/// A question with one answer, asked once beside a system table. As a condition this would change how
+/// the server finds rows.
+fn with_system_table(question: &str) -> String {
+    format!("SELECT ({question}) FROM {SYSTEM_TABLE}")
+}
+
 /// A text as it is written in SQL. Digits are read alike with all SQL modes and encodings.
 fn of_text(name: &str) -> String {
     format!("CONCAT('_utf8mb4 X''', HEX(CONVERT({name} USING utf8mb4)), '''')")
@@ -183,7 +198,8 @@ impl Selected {
         let values: Vec<String> = values.collect();
         // What is longer than a packet is NULL.
         format!(
-            "COALESCE(CONCAT('(', {}, ')'), '{TOO_LONG}')",
+            "COALESCE(CONCAT({}, {}, ')'), '{TOO_LONG}')",
+            bracket(),
             values.join(", ',', ")
         )
     }
@@ -191,7 +207,7 @@ impl Selected {
     fn key_of(&self, alias: &str) -> String {
         let columns = self.key.iter();
         let columns: Vec<String> = columns.map(|column| column.literal(alias)).collect();
-        format!("CONCAT('(', {}, ')')", columns.join(", ',', "))
+        format!("CONCAT({}, {}, ')')", bracket(), columns.join(", ',', "))
     }
 
     /// The condition that a row has one of these keys.
@@ -306,7 +322,7 @@ impl<'s> Snapshot<'s> {
             let mut is_whole = columns.is_empty()
                 || key.is_empty() && pairs.iter().any(|pair| pair.parent == name);
             let is_small = bytes <= WHOLE_BYTES_MAX;
-            query(&mut client, &few, &mut |line| {
+            query(&mut client, &with_system_table(&few), &mut |line| {
                 is_whole |= is_small && line == "1";
                 Ok(())
             })?;
@@ -332,7 +348,7 @@ impl<'s> Snapshot<'s> {
         let parent_of = parent_of.collect();
         let mut sampling = Sampling::new(described, references, share, seed);
         sampling.count(&mut |sql| {
-            let numbers: Vec<u64> = all(&mut client, original, sql)?;
+            let numbers: Vec<u64> = all(&mut client, original, &with_system_table(sql))?;
             let number = numbers.into_iter().next();
             number.ok_or_else(|| original.refuse("does not say how many rows a table has".into()))
         })?;
@@ -593,7 +609,7 @@ fn references(tables: &[Selected], pairs: &[FoundPair]) -> Vec<Reference> {
 /// columns. A snapshot stays as it is when its transaction goes back to a savepoint.
 fn ask(client: &mut Piped<'_>, sql: &str) -> Result<()> {
     client.send(&format!(
-        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nSELECT '{END}';\n"
+        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nSELECT '{END}' FROM {SYSTEM_TABLE};\n"
     ))
 }
 

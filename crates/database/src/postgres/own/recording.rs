@@ -252,7 +252,11 @@ impl Reading<'_> {
             None => (None, line.message.as_ref()),
         };
         let found = statement(what);
-        let took = took.map(|took| took + self.before.remove(session).unwrap_or_default());
+        // A log may say anything.
+        let took = took.map(|took| {
+            let before = self.before.remove(session).unwrap_or_default();
+            took.saturating_add(before)
+        });
         // A line with a duration is written when that has passed.
         let written = civil::since_1970(&line.timestamp);
         gathering.at(written.map(|at| at.saturating_sub(took.unwrap_or_default())));

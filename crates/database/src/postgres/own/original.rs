@@ -135,6 +135,14 @@ impl Original {
         ask(&self.url, &self.tools, question)
     }
 
+    /// The same, where the server may refuse to answer.
+    pub(super) fn try_ask<T: DeserializeOwned>(
+        &self,
+        question: &str,
+    ) -> Result<Result<T, Refusal>> {
+        try_ask(&self.url, &self.tools, question)
+    }
+
     /// The database's name.
     pub(super) fn name(&self) -> &str {
         &self.facts.database
@@ -266,12 +274,77 @@ impl Original {
     }
 }
 
-/// A table that somebody has locked for himself is not waited for long.
-const LIMITS: &str =
-    "--command=SET LOCAL lock_timeout = '30s'; SET LOCAL statement_timeout = '60s'";
+/// The schemas that the account's search path finds names in, `pg_catalog` among them, in their order.
+/// The path itself is `current_setting('octavo.path')` in a question.
+pub(super) const SCHEMAS: &str = "current_setting('octavo.schemas')::name[]";
+
+/// What comes before a question. The path is empty then: along the account's, functions that other
+/// users made for narrower types than the server's own would run with the account's rights
+/// (<https://wiki.postgresql.org/wiki/A_Guide_to_CVE-2018-1058>). Policies of tables are functions of
+/// others too: a table that has some is refused, as `pg_dump` refuses it. A table that somebody has
+/// locked for himself is not waited for long.
+const BEFORE: [&str; 5] = [
+    "--command=BEGIN READ ONLY",
+    // The answer is the question's alone.
+    "--command=\\o /dev/null",
+    // All names have a schema here, and all functions one form.
+    "--command=SELECT \
+      pg_catalog.set_config('octavo.path', pg_catalog.current_setting('search_path'), true), \
+      pg_catalog.set_config('octavo.schemas', \
+        pg_catalog.current_schemas(true)::pg_catalog.text, true)",
+    "--command=\\o",
+    "--command=SET LOCAL search_path = ''; SET LOCAL row_security = off; \
+      SET LOCAL lock_timeout = '30s'; SET LOCAL statement_timeout = '60s'",
+];
+
+/// Why a server does not answer.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Its SQLSTATE, where the server gave one.
+    pub(super) code: Option<String>,
+    /// In words.
+    pub(super) reason: String,
+}
+
+impl Refusal {
+    /// Reads what `psql` wrote with `VERBOSITY=verbose`: `ERROR:  42P01: relation "a" does not exist`.
+    /// The first word may be of another language. Warnings come before, with codes of their own classes.
+    fn read(text: &str) -> Self {
+        let of_server = text.lines().find_map(|line| {
+            let (code, reason) = line.split_once(":  ")?.1.split_once(": ")?;
+            let is_code = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+            let is_warning = ["00", "01", "02"]
+                .iter()
+                .any(|class| code.starts_with(class));
+            (code.len() == 5 && code.bytes().all(is_code) && !is_warning).then_some((code, reason))
+        });
+        match of_server {
+            Some((code, reason)) => Self {
+                code: Some(code.into()),
+                reason: reason.into(),
+            },
+            None => {
+                let last = text.trim().lines().last().unwrap_or_default();
+                Self {
+                    code: None,
+                    reason: last.trim_start_matches("psql: error: ").into(),
+                }
+            }
+        }
+    }
+}
 
 /// What the server answers to a question with one line of JSON.
 fn ask<T: DeserializeOwned>(url: &SourceUrl, tools: &Tools, question: &str) -> Result<T> {
+    let refuse = |refusal: Refusal| url.refuse(format!("cannot be read: {}", refusal.reason));
+    try_ask(url, tools, question)?.map_err(refuse)
+}
+
+fn try_ask<T: DeserializeOwned>(
+    url: &SourceUrl,
+    tools: &Tools,
+    question: &str,
+) -> Result<Result<T, Refusal>> {
     let program = tools.path("psql");
     let output = Command::new(&program)
         .args([
@@ -283,7 +356,8 @@ fn ask<T: DeserializeOwned>(url: &SourceUrl, tools: &Tools, question: &str) -> R
         ])
         .arg("--dbname")
         .arg(url.bare())
-        .args(["--set=ON_ERROR_STOP=1", "--command=BEGIN READ ONLY", LIMITS])
+        .args(["--set=ON_ERROR_STOP=1", "--set=VERBOSITY=verbose"])
+        .args(BEFORE)
         .arg(format!("--command={question}"))
         .args(["--command=COMMIT"])
         .envs(environment(url.password(), Some("UTF8")))
@@ -296,11 +370,40 @@ fn ask<T: DeserializeOwned>(url: &SourceUrl, tools: &Tools, question: &str) -> R
             reason: error.to_string(),
         })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.trim().lines().last().unwrap_or_default();
-        let said = last.trim_start_matches("psql: error: ");
-        return Err(url.refuse(format!("cannot be read: {said}")));
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Ok(Err(Refusal::read(&text)));
     }
     serde_json::from_slice(&output.stdout)
+        .map(Ok)
         .map_err(|error| url.refuse(format!("answers what is not understood: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_have_the_code_of_the_server() {
+        for (text, code, reason) in [
+            (
+                "WARNING:  01000: old\nERROR:  42501: permission denied for view a\nLOCATION:  aclcheck_error, aclchk.c:3650\n",
+                Some("42501"),
+                "permission denied for view a",
+            ),
+            (
+                "FEHLER:  22P05: Zeichen: ohne Entsprechung\nORT:  report_untranslatable_char, a.c:1\n",
+                Some("22P05"),
+                "Zeichen: ohne Entsprechung",
+            ),
+            (
+                "psql: error: connection to server at \"a\" failed: FATAL:  role \"b\" does not exist\n",
+                None,
+                "connection to server at \"a\" failed: FATAL:  role \"b\" does not exist",
+            ),
+        ] {
+            let refusal = Refusal::read(text);
+            assert_eq!(refusal.code.as_deref(), code, "{text}");
+            assert_eq!(refusal.reason, reason);
+        }
+    }
 }

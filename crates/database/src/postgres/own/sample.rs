@@ -260,11 +260,11 @@ impl<'s> Snapshot<'s> {
                     found.from
                 )));
             }
-            let few = format!(
+            let few = of_a_tool(&format!(
                 "SELECT count(*) <= {WHOLE_MAX} FROM \
                  (SELECT FROM {} LIMIT {WHOLE_MAX} + 1) AS first",
                 found.from
-            );
+            ));
             let mut is_whole = found.leaves.iter().all(|leaf| leaf.columns.is_empty());
             let is_small = found.bytes <= WHOLE_BYTES_MAX;
             query(&mut psql, &few, &mut |line| {
@@ -309,7 +309,7 @@ impl<'s> Snapshot<'s> {
         });
         let references = references.collect();
         let mut sampling = Sampling::new(tables, references, share, seed);
-        sampling.count(&mut |sql| one(&mut psql, original, sql))?;
+        sampling.count(&mut |sql| one(&mut psql, original, &of_a_tool(sql)))?;
         Ok(Self {
             psql,
             original,
@@ -330,13 +330,19 @@ impl<'s> Snapshot<'s> {
     /// What makes `pg_dump` see the same state, without the rows of tables that are sampled.
     pub(super) fn dump_arguments(&mut self) -> Result<Vec<OsString>> {
         let mut arguments = Vec::new();
-        keeping(&mut self.psql, "SELECT pg_export_snapshot()", &mut |name| {
+        let export = "SELECT pg_catalog.pg_export_snapshot()";
+        keeping(&mut self.psql, export, &mut |name| {
             arguments.push(format!("--snapshot={name}").into());
             Ok(())
         })?;
         let leaves = self.sampled().flat_map(|table| &self.leaves[table]);
-        arguments
-            .extend(leaves.map(|leaf| format!("--exclude-table-data={}", leaf.pattern).into()));
+        let patterns: Vec<&str> = leaves.map(|leaf| leaf.pattern.as_str()).collect();
+        // pg_dump sends patterns as they are, in the server's encoding unless it is told another one.
+        if !patterns.iter().all(|pattern| pattern.is_ascii()) {
+            arguments.push(format!("--encoding={}", self.encoding).into());
+        }
+        let excluded = patterns.iter();
+        arguments.extend(excluded.map(|pattern| format!("--exclude-table-data={pattern}").into()));
         Ok(arguments)
     }
 
@@ -424,7 +430,11 @@ impl<'s> Snapshot<'s> {
         } = self;
         sampling.close(&mut |reference, of: Of<'_>, found| {
             let required = sampling.required(reference, of, &by_key);
-            let sql = format!("SELECT p.tableoid || ' ' || p.ctid FROM {required}");
+            // As in `of_a_tool`.
+            let sql = format!(
+                "SELECT p.tableoid || ' ' || p.ctid FROM {required} \
+                 AND EXISTS (SELECT FROM pg_catalog.pg_am)"
+            );
             query(psql, &sql, &mut |key| {
                 found(key).map_err(|Full| original.refuse(Full::REASON.into()))
             })
@@ -460,12 +470,23 @@ fn by_key(alias: &str, keys: &[Box<str>]) -> String {
     format!("({})", places.collect::<Vec<_>>().join(" OR "))
 }
 
-/// Asks, and lets go of the tables at the end of the answer. Whoever is to change their columns would
-/// wait for us, and pg_dump, for whom we wait, for him. The snapshot stays as it is.
+/// A question for one value that names a table of the server's own, so that digests do not take it for
+/// a program's. The rest is planned as before.
+fn of_a_tool(sql: &str) -> String {
+    format!("SELECT ({sql}) FROM pg_catalog.pg_am LIMIT 1")
+}
+
+/// Makes the end of an answer. See [`of_a_tool`].
+fn end() -> String {
+    format!("SELECT '{END}' FROM pg_catalog.pg_am LIMIT 1;\n")
+}
+
+/// Asks, and releases the locks on its tables at the end of the answer; the snapshot stays as it is.
+/// An ALTER TABLE would wait for these locks, and pg_dump, whose end we wait for, behind it.
 fn ask(psql: &mut Piped<'_>, sql: &str) -> Result<()> {
     psql.send(&format!(
-        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nRELEASE SAVEPOINT octavo;\n\
-         SELECT '{END}';\n"
+        "SAVEPOINT octavo;\n{sql};\nROLLBACK TO SAVEPOINT octavo;\nRELEASE SAVEPOINT octavo;\n{}",
+        end()
     ))
 }
 
@@ -475,7 +496,7 @@ fn keeping(
     sql: &str,
     each: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
-    psql.send(&format!("{sql};\nSELECT '{END}';\n"))?;
+    psql.send(&format!("{sql};\n{}", end()))?;
     psql.lines_until(END, each)
 }
 

@@ -26,14 +26,14 @@ pub(super) struct Setup {
 }
 
 /// As a part of a question: what sessions may set of how statements are planned, of how values are
-/// written, and of their memory.
+/// written, and of their memory. The path was noted before it was emptied.
 pub(super) const QUESTION: &str = "\
     (SELECT json_build_object( \
       'encoding', pg_encoding_to_char(d.encoding), \
       'collate', d.datcollate, 'ctype', d.datctype, \
       'provider', to_jsonb(d) ->> 'datlocprovider', \
       'locale', coalesce(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale'), \
-      'search_path', current_setting('search_path'), \
+      'search_path', current_setting('octavo.path'), \
       'settings', (SELECT json_agg(json_build_array(name, current_setting(name))) \
         FROM pg_settings WHERE name LIKE 'enable\\_%' OR name IN ('DateStyle', 'IntervalStyle', \
           'bytea_output', 'default_statistics_target', 'default_text_search_config', \
@@ -133,7 +133,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The names in a list, such as `"$user", public`, without what quotes them.
-fn names(list: &str) -> Vec<String> {
+pub(super) fn names(list: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut name = String::new();
     let mut is_quoted = false;

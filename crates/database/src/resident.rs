@@ -2,14 +2,15 @@
 
 #![expect(unsafe_code, reason = "asks the kernel what is in memory")]
 
-use std::{fs::File, io, os::fd::AsRawFd, path::Path, ptr};
+use std::{fs::File, io, os::fd::AsRawFd, ptr};
 
-/// The share of a file's memory pages that the kernel holds, 0 to 1; 1 of an empty file.
+/// The share of a file's memory pages that the kernel holds, 0 to 1; 1 of an empty file. The file is
+/// one that stays open: to close it would drop all locks that this process has on it (fcntl(2)).
 ///
 /// # Errors
-/// When the file cannot be opened or mapped.
-pub(crate) fn share(path: &Path) -> io::Result<f64> {
-    let pages = in_memory(path)?;
+/// When the file cannot be mapped.
+pub(crate) fn share(file: &File) -> io::Result<f64> {
+    let pages = in_memory(file)?;
     match pages.len() {
         0 => Ok(1.0),
         all => Ok(count(&pages) as f64 / all as f64),
@@ -18,8 +19,9 @@ pub(crate) fn share(path: &Path) -> io::Result<f64> {
 
 /// How many memory pages of a file the kernel holds.
 #[cfg(test)]
-pub(crate) fn resident_pages(path: &Path) -> usize {
-    count(&in_memory(path).expect("the file is there"))
+pub(crate) fn resident_pages(path: &std::path::Path) -> usize {
+    let file = File::open(path).expect("the file is there");
+    count(&in_memory(&file).expect("it can be mapped"))
 }
 
 fn count(pages: &[u8]) -> usize {
@@ -27,8 +29,7 @@ fn count(pages: &[u8]) -> usize {
 }
 
 /// A byte for each memory page, whose last bit says that the kernel holds it (mincore(2)).
-fn in_memory(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+fn in_memory(file: &File) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     if length == 0 {
         return Ok(Vec::new());

@@ -11,7 +11,7 @@ use octavo_units::{ByteCount, Seed};
 use octavo_workload::connection::{Access, Row, Value};
 use rand::RngExt;
 use resident::resident_pages;
-use std::path::Path;
+use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 use support::*;
 
 #[test]
@@ -104,6 +104,18 @@ fn the_os_holds_the_whole_file_if_it_is_told_to() {
     }
     let counted = running.counters() - before;
     assert!(counted.buffer_misses > 500, "{counted:?}");
+    // Who asks what the kernel holds of the file takes none of SQLite's locks on it away.
+    let inode = format!(":{} ", file.metadata().unwrap().ino());
+    let locks = || {
+        fs::read_to_string("/proc/locks")
+            .unwrap()
+            .matches(&inode)
+            .count()
+    };
+    let held = locks();
+    assert!(held > 0, "a connection that has read holds a lock");
+    assert_eq!(running.storage_path(), StoragePath::Resident);
+    assert_eq!(locks(), held);
     // Each commit, and the header of the log.
     assert_eq!(counted.syncs, 51, "{counted:?}");
     let log = file.with_extension("sqlite-wal");
@@ -111,7 +123,7 @@ fn the_os_holds_the_whole_file_if_it_is_told_to() {
     running.flush().unwrap();
     assert_eq!(running.storage_path(), StoragePath::Resident);
     // Pages that the kernel no longer has are reads of the disk.
-    let half = std::fs::File::open(&file).unwrap();
+    let half = fs::File::open(&file).unwrap();
     rustix::fs::fadvise(&half, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     assert_eq!(running.storage_path(), StoragePath::PageCache);
     drop(connection);

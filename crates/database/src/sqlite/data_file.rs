@@ -31,7 +31,7 @@ use super::{
     direct_file::DirectFile,
     tally::{FileKind, Tally},
 };
-use crate::files;
+use crate::{files, resident};
 
 /// See the module.
 pub(crate) struct DataFile {
@@ -75,6 +75,11 @@ impl DataFile {
     /// Whether reads pass by the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.direct.is_direct()
+    }
+
+    /// The share of the file that the page cache holds, 0 to 1.
+    pub(crate) fn resident(&self) -> io::Result<f64> {
+        resident::share(self.direct.file())
     }
 
     /// See [`DirectFile::offset_align`].

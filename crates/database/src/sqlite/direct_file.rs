@@ -83,6 +83,11 @@ impl DirectFile {
         })
     }
 
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Through the page cache, at any offset.
     fn cached(file: File, kind: FileKind, tally: Arc<Tally>) -> Self {
         Self {

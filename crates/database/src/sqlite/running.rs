@@ -16,7 +16,7 @@ use super::{
     tally::Tally,
     vfs::DirectVfs,
 };
-use crate::{Counters, Result, Running, Settings, StoragePath, files, resident};
+use crate::{Counters, Result, Running, Settings, StoragePath, files};
 
 /// What is said of memory with [`OsCache::Whole`]: reports look for it.
 const WHOLE_BESIDES: &str = "; the OS holds all of the file besides";
@@ -202,7 +202,7 @@ impl Running for RunningSqlite {
             return StoragePath::Direct;
         }
         let is_whole = self.sqlite.os_cache == OsCache::Whole
-            && resident::share(&self.database).is_ok_and(|share| share >= WHOLE);
+            && self.vfs.resident().is_ok_and(|share| share >= WHOLE);
         match is_whole {
             true => StoragePath::Resident,
             false => StoragePath::PageCache,

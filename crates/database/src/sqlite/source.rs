@@ -312,8 +312,8 @@ impl Source {
         Ok(())
     }
 
-    /// Ends the reading, and tells whether the file was changed meanwhile although nobody
-    /// could have been told not to.
+    /// Ends the reading, and refuses the copy if the file was changed meanwhile by a program that
+    /// could not see our lock.
     pub(super) fn close(self) -> Result<()> {
         let Self {
             path,

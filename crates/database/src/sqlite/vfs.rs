@@ -189,6 +189,11 @@ impl DirectVfs {
         self.storage.data.is_direct()
     }
 
+    /// The share of the database file that the page cache holds, 0 to 1.
+    pub(crate) fn resident(&self) -> io::Result<f64> {
+        self.storage.data.resident()
+    }
+
     /// Waits until the kernel has written what it still has of the database file.
     pub(crate) fn write_back(&self) -> io::Result<()> {
         self.storage.data.write_back()

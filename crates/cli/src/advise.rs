@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{DataSize, complete, plan, sort_cells},
-    campaign::{CampaignError, CampaignSettings, campaign},
+    campaign::{CampaignError, CampaignSettings, Requirements, campaign},
     own,
-    plan::{OwnSettings, Plan, Storage},
+    plan::{Level, OwnSettings, Plan, Storage},
 };
 use octavo_report::number::list;
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, PageSize};
 
 use crate::{
     devices::{emulator, storage},
@@ -31,7 +31,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let settings = settings(&flags, emulator()?, &watcher).map_err(Failure::of_plan)?;
     let result = campaign(&settings, &watcher);
     watcher.finish();
-    let findings = result.map_err(|error| failure(error, &flags))?;
+    let findings = result.map_err(|error| failure(error, &settings, &flags))?;
     outcome::publish(&findings, &flags.directory, flags.print)
 }
 
@@ -47,14 +47,14 @@ pub(crate) fn show_script(
 }
 
 /// Adds the flag that would help, where there is one.
-fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
+fn failure(error: CampaignError, settings: &CampaignSettings, flags: &AdviseFlags) -> Failure {
     let remedy = match &error {
         CampaignError::Budget { .. } => {
-            format!("use a larger --budget, or {}", fewer(flags))
+            format!("use a larger --budget, or {}", fewer(settings, flags))
         }
         CampaignError::Space { .. } => format!(
             "name a directory on a larger file system, or use {}",
-            fewer(flags)
+            fewer(settings, flags)
         ),
         CampaignError::UsedUp { .. } => "repeat the command with a larger --budget".into(),
         _ => return outcome::failure(error, &flags.directory),
@@ -63,9 +63,12 @@ fn failure(error: CampaignError, flags: &AdviseFlags) -> Failure {
 }
 
 /// What makes an experiment smaller: less data, and fewer cells where there are several.
-fn fewer(flags: &AdviseFlags) -> String {
+fn fewer(settings: &CampaignSettings, flags: &AdviseFlags) -> String {
     let mut remedies = Vec::new();
     let is_own = flags.own.is_given();
+    if let (true, Some(fitting)) = (is_own, fitting(settings)) {
+        return format!("fewer cells, such as {fitting}");
+    }
     let flags = &flags.cells;
     // Rows of the user's own are as many as they are.
     if let Ok(workload) = flags.workload.name()
@@ -86,6 +89,47 @@ fn fewer(flags: &AdviseFlags) -> String {
         _ => "smaller or fewer sizes of --memory".into(),
     });
     list(&remedies, "or")
+}
+
+/// Flags of an experiment with one memory and fewer page sizes that its budget and the free space
+/// allow: the first of some that does, which get smaller.
+fn fitting(settings: &CampaignSettings) -> Option<String> {
+    let plan = &settings.plan;
+    let Some(Level::PageSize(present)) = plan.reference else {
+        return None;
+    };
+    let memory = *plan.memories.iter().max()?;
+    // How many times as large as the present one, or as small, page sizes are at most.
+    [16, 4, 2].into_iter().find_map(|factor| {
+        let is_near = |size: &PageSize| {
+            let (one, other) = (size.get(), present.get());
+            one.max(other) / one.min(other) <= factor
+        };
+        let mut smaller = settings.clone();
+        smaller.plan.memories = vec![memory];
+        smaller.plan.page_sizes.retain(is_near);
+        if smaller.plan.page_sizes.len() < 2 {
+            return None;
+        }
+        let needed = Requirements::estimate(&smaller).ok()?;
+        needed.check(&smaller).ok()?;
+        let sizes = smaller.plan.page_sizes.iter();
+        let sizes: Vec<String> = sizes.map(|size| in_a_flag(size.bytes())).collect();
+        Some(format!(
+            "--page-sizes {} --memory {}",
+            sizes.join(","),
+            in_a_flag(memory)
+        ))
+    })
+}
+
+/// A size as it is typed, whole.
+fn in_a_flag(size: ByteCount) -> String {
+    match size.get() {
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
+        bytes if bytes.is_multiple_of(1 << 10) => format!("{}K", bytes >> 10),
+        bytes => bytes.to_string(),
+    }
 }
 
 fn settings(
@@ -227,13 +271,16 @@ mod tests {
     fn a_refused_budget_has_remedies_that_these_flags_allow() {
         let refused = |words: &[&str], cells| {
             let flags = AdviseCommand::parse_from([&["octavo"], words].concat()).flags;
+            let watcher = Watcher::new(flags.progress).unwrap();
+            let settings = settings(&flags, PathBuf::new(), &watcher).unwrap();
+            watcher.finish();
             let error = CampaignError::Budget {
                 cells,
                 data: ByteCount::mib(64),
                 needed_s: 34,
                 budget_s: 10,
             };
-            match failure(error, &flags) {
+            match failure(error, &settings, &flags) {
                 Failure::Input(error) => error.to_string(),
                 _ => panic!("it is not bad input"),
             }

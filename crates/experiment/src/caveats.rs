@@ -126,6 +126,13 @@ pub enum Caveat {
         /// Statements that ran, those among them.
         of: usize,
     },
+    /// A script of the user's ran so seldom that what it costs is hardly in what is compared.
+    RareScript {
+        /// Its name.
+        script: String,
+        /// How often it ran in the cell where it ran least, in all passes.
+        runs: u64,
+    },
     /// Statements of the user's often found or changed no row of a sample.
     SampleMissed {
         /// Where they stand, those that missed most first.
@@ -401,6 +408,7 @@ impl Caveat {
             | Self::SampledUnevenly { .. }
             | Self::CopyUnlike { .. }
             | Self::FoundNothing { .. }
+            | Self::RareScript { .. }
             | Self::SampleMissed { .. }
             | Self::FoundOther { .. }
             | Self::RecordedAgain { .. }

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{DataSpec, WorkloadName};
+use octavo_workload::{
+    DataSpec, WorkloadName,
+    user::{OwnScript, Pace},
+};
 use serde::Serialize;
 
 use crate::{
@@ -74,6 +77,8 @@ struct Identity {
     workload: WorkloadName,
     mix: Option<String>,
     distribution: Option<String>,
+    /// Throughput is another figure at a recording's pace.
+    pace: Option<Pace>,
     /// Its database, with the options; versions may differ.
     database: String,
     /// Where a plan has several storages; one alone is whatever it is.
@@ -87,6 +92,7 @@ impl Identity {
             workload: plan.workload,
             mix: plan.mix.clone(),
             distribution: plan.distribution.clone(),
+            pace: plan.pace(),
             database: cell.database.to_string(),
             storage: (plan.storages.len() > 1).then(|| cell.storage.clone()),
             levels: (
@@ -222,6 +228,23 @@ fn data(findings: &Findings) -> String {
 }
 
 /// The conditions that are not the same, in the order of the first's.
+/// The user's own statements, where it has any.
+fn statements(plan: &Plan) -> String {
+    let Some(own) = &plan.own else {
+        return String::new();
+    };
+    let named = |script: &OwnScript| format!("{} ({:08x})", script.name, script.fingerprint);
+    match (&own.recording, &own.digests) {
+        (Some(recording), _) => {
+            let pace = recording.pace.map(|pace| format!(", at {pace}"));
+            let files = recording.files.join(", ");
+            format!("recorded in {files}{}", pace.unwrap_or_default())
+        }
+        (None, Some(digests)) => format!("{} digests of the server", digests.digests),
+        (None, None) => own.scripts.iter().map(named).collect::<Vec<_>>().join(", "),
+    }
+}
+
 fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
     let facts = |findings: &Findings| -> Vec<(String, String)> {
         let plan = &findings.plan;
@@ -242,6 +265,7 @@ fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
                 "keys".to_owned(),
                 plan.distribution.clone().unwrap_or_default(),
             ),
+            ("statements".to_owned(), statements(plan)),
             (
                 "isolation".to_owned(),
                 plan.isolation.map_or_else(String::new, |of| of.to_string()),

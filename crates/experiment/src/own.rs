@@ -1,6 +1,6 @@
 //! The plan of advise for the user's own data and statements.
 
-use std::{ffi::OsStr, path::Path, sync::Arc};
+use std::{ffi::OsStr, path::Path, sync::Arc, time::Duration};
 
 use octavo_database::{
     CopyOwn, Database, DatabaseError, DatabaseSpec, FoundDigests, OwnError, Settings, Statements,
@@ -93,7 +93,22 @@ pub enum OwnPlanError {
          a log that has them (docs/recordings.md)"
     )]
     NoTimes,
+    /// A pace is asked for, and the recording has a long pause.
+    #[error(
+        "--pace would wait as long as the recording was silent, {pause_s} s in one piece, up to \
+         {at_s} s from its beginning: cut the log there, or give a higher --pace"
+    )]
+    LongPause {
+        /// The pause at that pace, in seconds.
+        pause_s: u64,
+        /// When it ends, as recorded, in seconds.
+        at_s: u64,
+    },
 }
+
+/// The longest silence of a recording that is waited for. Chosen: people's pauses are shorter, nights
+/// and clocks that were set are longer.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 impl OwnPlanError {
     /// Whether the caller asked to stop.
@@ -445,6 +460,16 @@ fn recorded(
     let recording = copies.read_recording(&settings.source, copy, &settings.recordings)?;
     if settings.pace.is_some() && !recording.has_times() {
         return Err(OwnPlanError::NoTimes);
+    }
+    if let Some(pace) = settings.pace {
+        let (pause, end) = recording.longest_pause();
+        let pause = pace.scale(pause);
+        if pause > PAUSE_MAX {
+            return Err(OwnPlanError::LongPause {
+                pause_s: pause.as_secs(),
+                at_s: end.as_secs(),
+            });
+        }
     }
     // Another pace is another load.
     let pace = settings.pace.map_or(0, |pace| f64::from(pace).to_bits());

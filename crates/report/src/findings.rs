@@ -27,8 +27,8 @@ pub(crate) const FIRST_ROWS: usize = 14;
 /// type, and warnings that may change the answer always stay.
 mod spare {
     pub(super) const LIMITS: u8 = 1;
-    pub(super) const COST: u8 = 2;
-    pub(super) const CHANGE: u8 = 3;
+    pub(super) const CHANGE: u8 = 2;
+    pub(super) const COST: u8 = 3;
     pub(super) const SETTLE: u8 = 4;
     pub(super) const MORE_GROUPS: u8 = 5;
     pub(super) const AMOUNTS: u8 = 6;
@@ -190,13 +190,17 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     section.push(Block::Columns(
         figures(charts.into_iter().flatten()).collect(),
     ));
+    // Of all groups the first that is to change something.
+    let change = groups.iter().position(|group| is_change(group));
     for (place, group) in groups.iter().enumerate() {
         let table = Block::Brief(table::brief(findings, group));
         match place {
             0 => section.push(table),
+            _ if Some(place) == change => section.spare(spare::CHANGE, [table]),
             _ => section.spare(spare::MORE_GROUPS, [table]),
         }
     }
+    let change = change.map(|place| groups[place]);
     if more > 0 {
         let follow = if more == 1 {
             "group follows"
@@ -208,8 +212,6 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         ));
     }
     section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
-    // Of all groups the first that is to change something.
-    let change = groups.iter().find(|group| is_change(group));
     if let Some(group) = change {
         section.spare(spare::LIMITS, sentence::before_change(findings, group));
     }

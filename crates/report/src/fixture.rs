@@ -619,6 +619,7 @@ fn cell(
         cell: cell.clone(),
         level: plan.level(cell, plan.compare).to_string(),
         reference: is_reference,
+        storage_path: is_measured.then_some(StoragePath::Direct),
         throughput: geometric_interval(measured, 1),
         mean_response_ms: None,
         ratio,

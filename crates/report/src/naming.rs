@@ -10,7 +10,7 @@ use octavo_workload::WorkloadName;
 
 use octavo_experiment::statistics::Interval;
 
-use crate::number::list;
+use crate::number::{distinct, list};
 
 /// The directory that the experiment works in has no name of its own.
 const WORKING_DIRECTORY: &str = "working directory";
@@ -296,6 +296,27 @@ impl Shown {
 pub(crate) fn per_minute(counted_name: &str) -> String {
     let last = counted_name.rsplit(' ').next();
     format!("{}/min", last.unwrap_or(counted_name))
+}
+
+/// What varies, in a sentence: of one database with several options the names of these.
+pub(crate) fn varying(findings: &Findings, factor: Factor) -> String {
+    let databases = &findings.plan.databases;
+    let first = &databases[0];
+    let is_one = databases.iter().all(|other| other.name == first.name);
+    if factor != Factor::Database || !is_one {
+        return factor.noun().into();
+    }
+    let differs = |name: &str| {
+        let value = |of: &TestedDatabase| of.option(name).map(str::to_owned);
+        databases.iter().any(|other| value(other) != value(first))
+    };
+    let given = databases.iter().flat_map(|database| &database.options);
+    let names = given.filter(|(name, _)| differs(name));
+    let names = distinct(names.map(|(name, _)| name.clone()));
+    match names.is_empty() {
+        true => factor.noun().into(),
+        false => list(&names, "and"),
+    }
 }
 
 /// The text, with a capital at its beginning.

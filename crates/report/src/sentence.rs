@@ -231,9 +231,15 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     if findings.source == Source::Predicted {
         return vec!["No disk was seen: requests were timed by a model of it.".into()];
     }
-    let figures: Vec<_> = findings.per_transaction().copied().collect();
+    let all: Vec<&CellFindings> = naming::cells(findings).collect();
+    let is_in_memory = |cell: &&CellFindings| cell.storage_path == Some(StoragePath::Resident);
+    let figures = all.iter().filter(|cell| !is_in_memory(cell));
+    let figures: Vec<_> = figures.filter_map(|cell| cell.per_transaction).collect();
     if figures.is_empty() {
-        return vec!["No run has a result, so nothing is known of the disk.".into()];
+        return match all.iter().any(is_in_memory) {
+            true => vec!["No read needed the disk: the OS held all of the file.".into()],
+            false => vec!["No run has a result, so nothing is known of the disk.".into()],
+        };
     }
     let known = figures.iter().filter_map(|of| of.device_reads_ratio);
     let device: Vec<f64> = known.collect();
@@ -702,7 +708,7 @@ mod tests {
         let mut findings = fixture::findings();
         assert_eq!(
             screened(&findings).unwrap(),
-            "7 of 88 passes were left out: 5 took more than 1.5 times as long as usual, checkpoints \
+            "7 of 88 passes were left out: 5 took more than 1.5 times as long as their work, checkpoints \
                  aside, 2 had more \
              disk traffic of other programs than usual."
         );

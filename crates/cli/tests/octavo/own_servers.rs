@@ -499,6 +499,15 @@ fn statements_that_mariadb_logged_run_on_a_copy() {
         );
         assert!(!has("recorded_failed") && !has("guessed"), "{caveats:?}");
     }
+    // At its pace response times are compared.
+    let arguments = ["--page-sizes=16K", "--memory=8MiB", "--pace=2x"];
+    let found = replay(home, &url, "general.log", &arguments);
+    assert_eq!(found["plan"]["own"]["recording"]["pace"], 2.0);
+    let time = &found["groups"][0]["cells"][0]["mean_response_ms"]["estimate"];
+    assert!(
+        time.as_f64().is_some_and(|ms| ms > 0.0 && ms < 5000.0),
+        "{time}"
+    );
     // There are no more sessions than that to be kept in their order.
     let output = octavo()
         .current_dir(home)

@@ -158,9 +158,9 @@ fn record(
         .is_none_or(|given| left >= Some(given));
     let Some(left) = left.filter(|_| is_enough) else {
         return Err(CampaignError::Setting(format!(
-            "your statements take so long, or refer to so many pages, that {recorded} transactions \
-             were recorded, and {counted} besides the warm-up are needed: use fewer --passes, or \
-             fewer --transactions in each"
+            "your statements take so long, or refer to so many pages, that {recorded} of the {counted} \
+             transactions were recorded that are needed besides the warm-up: use fewer --passes or \
+             --transactions, or measure them with octavo advise"
         )));
     };
     if left < most {

@@ -310,7 +310,7 @@ impl Executor for PredictedExecutor<'_> {
             }
             let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
             let seat = PredictedSeat {
-                known: self.prediction.known(cell),
+                known: self.prediction.known(cell, own.is_some()),
                 ends_slices: self.prediction.ends_slices,
                 clients: setup.clients,
                 processors: setup.processors,

@@ -38,6 +38,8 @@ pub struct CellFindings {
     pub level: String,
     /// Whether others are compared with it.
     pub reference: bool,
+    /// How its reads got to the storage, if it ran.
+    pub storage_path: Option<StoragePath>,
     /// Throughput a minute with its interval (95%, this cell alone), by
     /// [`Levels`]: of two cells that were open together, the ratio
     /// of these is the ratio that is said of them anywhere.
@@ -355,6 +357,7 @@ impl<'a> ByCell<'a> {
             cell: cell.clone(),
             level: self.level(number).to_string(),
             reference: place == group.reference,
+            storage_path: storage_path(runs.iter().copied()),
             throughput: stands.throughput,
             mean_response_ms: stands
                 .throughput
@@ -439,11 +442,15 @@ impl<'a> ByCell<'a> {
     }
 
     pub(super) fn storage_path(&self) -> Option<StoragePath> {
-        let paths = || self.all().filter_map(|figures| figures.storage_path);
-        paths()
-            .find(|&path| path == StoragePath::PageCache)
-            .or_else(|| paths().next())
+        storage_path(self.all().collect::<Vec<_>>().into_iter())
     }
+}
+
+/// How reads of runs got to the storage: the worst for figures, if they differ.
+fn storage_path<'a>(runs: impl Iterator<Item = &'a Figures> + Clone) -> Option<StoragePath> {
+    let mut paths = runs.clone().filter_map(|figures| figures.storage_path);
+    let worst = paths.find(|&path| path == StoragePath::PageCache);
+    worst.or_else(|| runs.into_iter().find_map(|figures| figures.storage_path))
 }
 
 /// A cell's slices that its batches are of: until the look that decided it.

@@ -135,10 +135,14 @@ pub(super) fn found_caveats(
     }
     let reads =
         cells().filter_map(|cell| Some((cell, cell.per_transaction?.device_reads_a_miss()?)));
+    // With direct I/O nothing reads but misses, and other programs; from memory nothing does.
+    let is_read_ahead = |cell: &CellFindings| {
+        let path = cell.storage_path;
+        path.is_some_and(|path| !matches!(path, StoragePath::Direct | StoragePath::Resident))
+    };
+    let reads = reads.filter(|(cell, _)| is_read_ahead(cell));
     let most = reads.max_by(|(_, one), (_, other)| one.total_cmp(other));
-    // With direct I/O nothing reads but misses, and other programs.
-    let direct = findings.storage_path == Some(StoragePath::Direct);
-    let most = most.filter(|(_, reads)| !direct && *reads > READS_A_MISS_TOLERATED);
+    let most = most.filter(|(_, reads)| *reads > READS_A_MISS_TOLERATED);
     if let Some((cell, reads)) = most {
         caveats.push(Caveat::ReadsPerMiss {
             cell: cell.cell.clone(),
@@ -322,16 +326,16 @@ fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
 /// The cell whose ratio over all its time is farthest outside of the interval of its ratio in
 /// the mean of batches, if one is.
 fn uneven(groups: &[GroupFindings]) -> Option<Caveat> {
-    // Batches have the same transactions in both.
-    let time = |batches: &[Batch]| batches.iter().map(|of| 1.0 / of.throughput).sum::<f64>();
-    let cells = groups.iter().flat_map(|group| &group.cells);
-    let outside = cells.filter_map(|cell| {
-        let ratio = cell.ratio.filter(|_| cell.batches.len() >= BATCHES_MIN)?;
-        let of_all = time(&cell.reference_batches) / time(&cell.batches);
-        let beyond = (of_all / ratio.high).max(ratio.low / of_all);
-        let is_known = cell.reference_batches.len() == cell.batches.len();
-        let is_reverse = (of_all > 1.0) != (ratio.estimate > 1.0);
-        (is_known && beyond > 1.0).then_some((is_reverse, beyond, of_all, cell))
+    let outside = groups.iter().flat_map(|group| {
+        let mut references = group.cells.iter().filter(|cell| cell.reference);
+        let reference = references.next().map_or(&[][..], |cell| &cell.batches);
+        group.cells.iter().filter_map(move |cell| {
+            let ratio = cell.ratio?;
+            let of_all = ratio_of_times(cell, reference)?;
+            let beyond = (of_all / ratio.high).max(ratio.low / of_all);
+            let is_reverse = (of_all > 1.0) != (ratio.estimate > 1.0);
+            (beyond > 1.0).then_some((is_reverse, beyond, of_all, cell))
+        })
     });
     // One that is reversed before one that is farther off.
     let (is_reverse, _, ratio, cell) =
@@ -341,6 +345,28 @@ fn uneven(groups: &[GroupFindings]) -> Option<Caveat> {
         ratio,
         is_reverse,
     })
+}
+
+/// The time of the reference over that of a cell, in the batches that both have: these have the same
+/// transactions.
+fn ratio_of_times(cell: &CellFindings, reference: &[Batch]) -> Option<f64> {
+    let beside = match cell.reference_batches.is_empty() {
+        // One that is still live, or has the reference's own looks.
+        true => reference,
+        false => &cell.reference_batches,
+    };
+    let beside: BTreeMap<(u32, u32), f64> = beside
+        .iter()
+        .map(|of| ((of.sitting, of.pass), of.throughput))
+        .collect();
+    let both = cell.batches.iter().filter_map(|of| {
+        let other = beside.get(&(of.sitting, of.pass))?;
+        Some((1.0 / other, 1.0 / of.throughput))
+    });
+    let (count, of_reference, own) = both.fold((0, 0.0, 0.0), |(count, one, two), both| {
+        (count + 1, one + both.0, two + both.1)
+    });
+    (count >= BATCHES_MIN).then_some(of_reference / own)
 }
 
 /// How many times as fast as another one part has to be for it to matter. Chosen.

@@ -60,11 +60,35 @@ pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Cave
     }
     let recording = own.recording.iter();
     caveats.extend(recording.flat_map(|recording| of_recording(recording, statements)));
+    if own.recording.is_none() && own.digests.is_none() {
+        caveats.extend(rare_script(own, statements));
+    }
     caveats.extend(found_nothing(statements));
     if own.copy.sample.is_some() {
         caveats.extend(missed_sample(statements));
     }
     caveats
+}
+
+/// Fewer runs of a script than this say little of what it costs. Chosen.
+const SCRIPT_RUNS_MIN: u64 = 10;
+
+/// The script that ran least in some cell, if that is too seldom.
+fn rare_script(own: &Own, statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
+    let least = own.scripts.iter().filter(|script| script.weight > 0);
+    let least = least.filter_map(|script| {
+        let name = format!("{} among transactions", script.name);
+        let lines = statements.values().flat_map(|audit| &audit.lines);
+        let runs = lines
+            .filter(|line| line.name == name)
+            .map(|line| line.count);
+        Some((runs.min()?, script))
+    });
+    let (runs, script) = least.min_by_key(|(runs, _)| *runs)?;
+    (runs < SCRIPT_RUNS_MIN).then(|| Caveat::RareScript {
+        script: script.name.clone(),
+        runs,
+    })
 }
 
 /// Statements that never found a row in any cell.
@@ -227,7 +251,11 @@ fn of_recording(recording: &OwnRecording, statements: &BTreeMap<usize, Audit>) -
 
 #[cfg(test)]
 mod tests {
-    use octavo_workload::{AuditLine, AuditRule, StatementCount};
+    use octavo_units::{ByteCount, PageSize};
+    use octavo_workload::{
+        AuditLine, AuditRule, StatementCount,
+        user::{CopyOf, OwnScript},
+    };
 
     use super::*;
     use crate::plan::tests::plan;
@@ -253,6 +281,27 @@ mod tests {
             statements: statements.iter().map(count).collect(),
             ..Audit::default()
         }
+    }
+
+    #[test]
+    fn a_script_that_hardly_ran_is_told() {
+        let script = |name: &str, weight| OwnScript {
+            name: name.into(),
+            weight,
+            fingerprint: 0,
+        };
+        let copy = CopyOf::whole("my.db", ByteCount::mib(1), PageSize::kib(4), "my.db");
+        let own = Own::new(copy, vec![script("mix.sql", 99), script("never.sql", 0)]);
+        let ran = |runs: [u64; 2]| {
+            let cells = runs.into_iter().map(|runs| audit(runs, &[]));
+            rare_script(&own, &cells.enumerate().collect())
+        };
+        assert_eq!(ran([10, 400]), None);
+        let wanted = Caveat::RareScript {
+            script: "mix.sql".into(),
+            runs: 9,
+        };
+        assert_eq!(ran([400, 9]), Some(wanted));
     }
 
     #[test]

@@ -25,7 +25,8 @@ const REQUEST_MAX_S: f64 = 0.02;
 const LOG_REQUEST: f64 = 4096.0;
 
 /// Foreign traffic counts beyond this multiple of what its neighbors usually
-/// have: the file system's journal belongs to every pass …
+/// have in the time that the pass's work takes: the file system's journal belongs to every
+/// pass …
 const FOREIGN: f64 = 1.25;
 
 /// … and this much more, for each second of the pass and at least once: one
@@ -68,7 +69,7 @@ pub(super) fn screen(passes: &[Pass<'_>]) -> Vec<Option<Screened>> {
     passes
         .chunk_by(|a, b| a.sitting == b.sitting)
         .flat_map(|sitting| {
-            let times = SittingValues::collect(sitting, |slice| Some(clean_seconds(slice)));
+            let times = SittingValues::collect(sitting, |slice| Some(compared_seconds(slice)));
             let work = Work::collect(sitting);
             let foreigns = SittingValues::collect(sitting, foreign_bytes);
             let judge = |(place, pass): (usize, &Pass<'_>)| {
@@ -76,9 +77,12 @@ pub(super) fn screen(passes: &[Pass<'_>]) -> Vec<Option<Screened>> {
                 let (foreign, usual_foreign) = foreigns.compare(place);
                 let seconds = pass.measured().as_secs_f64().max(1.0);
                 let floor = FOREIGN_FLOOR.get() as f64 * seconds;
-                if time > SLOW * (usual + work.extra_seconds(place)) {
+                let wanted = usual + work.extra_seconds(place);
+                // Others do as much a second as before while a pass has more to do.
+                let longer = if usual > 0.0 { wanted / usual } else { 1.0 };
+                if time > SLOW * wanted {
                     Some(Screened::Slow)
-                } else if foreign > FOREIGN * usual_foreign + floor {
+                } else if foreign > FOREIGN * usual_foreign * longer + floor {
                     Some(Screened::ForeignTraffic)
                 } else {
                     None
@@ -96,6 +100,15 @@ pub(crate) fn counted(slices: &[Slice]) -> impl Iterator<Item = &Slice> {
     let passes = passes.into_iter().zip(left_out);
     let counted = passes.filter(|(_, left_out)| left_out.is_none());
     counted.flat_map(|(pass, _)| pass.slices)
+}
+
+/// What cells are compared by: the sum of response times at a recording's pace, where a slice
+/// lasts as long as the recording did.
+fn compared_seconds(slice: &Slice) -> f64 {
+    match slice.response {
+        Some(response) => response.as_secs_f64(),
+        None => clean_seconds(slice),
+    }
 }
 
 /// Without checkpoints, which not every pass has.

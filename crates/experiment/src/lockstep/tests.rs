@@ -185,6 +185,47 @@ fn foreign_traffic_beyond_the_usual_is_left_out() {
     assert_eq!(screened(&judgement), [(0, 4, Screened::ForeignTraffic)]);
 }
 
+/// What others move all the time is more where a pass takes longer by its own work.
+#[test]
+fn foreign_traffic_is_judged_by_the_time_that_the_work_takes() {
+    let judged = |is_steady: bool| {
+        let slices = slices(&[24], 2, |slice| {
+            let mut foreign = ByteCount::mib(40);
+            if slice.key.pass == 5 {
+                slice.elapsed *= 8;
+                slice.misses *= 20;
+                let read = Some(slice.elapsed * 4 / 5);
+                slice.spent = Some(SessionTime {
+                    read,
+                    ..SessionTime::default()
+                });
+                foreign = foreign.saturating_mul(if is_steady { 6 } else { 60 });
+            }
+            slice.foreign_bytes = Some(foreign);
+        });
+        screened(&judge(&rules(100), &group(2), 2, &slices))
+    };
+    assert_eq!(judged(true), []);
+    assert_eq!(judged(false), [(0, 5, Screened::ForeignTraffic)]);
+}
+
+#[test]
+fn at_a_pace_a_pass_is_slow_by_its_response_times() {
+    let slices = slices(&[24], 2, |slice| {
+        let response = slice.elapsed / 10;
+        slice.response = Some(match slice.key.pass {
+            7 => response * 4,
+            _ => response,
+        });
+        // The recording was silent for a while.
+        if slice.key.pass == 12 {
+            slice.elapsed *= 20;
+        }
+    });
+    let judgement = judge(&rules(100), &group(2), 2, &slices);
+    assert_eq!(screened(&judgement), [(0, 7, Screened::Slow)]);
+}
+
 #[test]
 fn batches_have_four_passes_of_a_sitting() {
     let slices = slices(&[9, 3, 1, 8], 2, |_| ());

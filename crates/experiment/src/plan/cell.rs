@@ -1,9 +1,9 @@
 //! A cell with all of its levels, the database that it measures, and the
 //! snapshot that its runs begin with.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec};
+use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec, OptionKind};
 use octavo_predict::{Model, ModeledKind, OPTIMAL, REPLACEMENT};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSpec;
@@ -40,6 +40,33 @@ impl TestedDatabase {
             options: spec.options().to_vec(),
             default_page_size: database.default_page_size(),
         })
+    }
+
+    /// Whether another one is the same database with the same values of all options, whether these
+    /// are given or the defaults.
+    pub fn is_configured_like(&self, other: &Self) -> bool {
+        let Ok(kind) = self.kind() else {
+            return false;
+        };
+        let value = |of: &Self, option: &OptionKind| {
+            let mut given = of.options.iter().rev();
+            let given = given.find(|(name, _)| name == option.name);
+            given.map_or(option.default.map(str::to_owned), |(_, value)| {
+                Some(value.clone())
+            })
+        };
+        let is_other = |(name, _): &(String, String)| kind.option(name).is_none();
+        let others = |of: &Self| -> BTreeSet<(String, String)> {
+            of.options
+                .iter()
+                .filter(|of| is_other(of))
+                .cloned()
+                .collect()
+        };
+        let mut options = kind.options.iter();
+        self.name == other.name
+            && options.all(|option| value(self, option) == value(other, option))
+            && others(self) == others(other)
     }
 
     /// The database's description.
@@ -185,5 +212,32 @@ impl SnapshotKey {
     /// at whatever page size.
     pub fn is_related(&self, other: &Self) -> bool {
         (&self.database, self.data, &self.storage) == (&other.database, other.data, &other.storage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_the_same_whether_given_or_by_default() {
+        let database = |options: &[(&str, &str)]| TestedDatabase {
+            name: "sqlite".into(),
+            version: String::new(),
+            options: options
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
+            default_page_size: PageSize::kib(4),
+        };
+        let plain = database(&[]);
+        let given = database(&[("os-cache", "none"), ("journal-mode", "wal")]);
+        assert!(plain.is_configured_like(&given) && given.is_configured_like(&plain));
+        let turned = database(&[("journal-mode", "wal"), ("os-cache", "none")]);
+        assert!(turned.is_configured_like(&given));
+        let whole = database(&[("os-cache", "whole")]);
+        assert!(!plain.is_configured_like(&whole) && !whole.is_configured_like(&plain));
+        let policy = plain.with_replacement("lru");
+        assert!(!plain.is_configured_like(&policy));
     }
 }

@@ -336,9 +336,8 @@ fn nearest<'a>(
     }
     let is_like = |cell: &&Cell| {
         let Cell { database: of, .. } = cell;
-        let is_same = of.name == database.name && of.options == database.options;
         // What was calibrated is the first storage.
-        is_same
+        of.is_configured_like(database)
             && cell.page_size == database.default_page_size
             && cell.storage == measured.storages[0]
     };

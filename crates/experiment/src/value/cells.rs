@@ -99,6 +99,11 @@ pub(super) fn valued(
 ) -> Result<(Vec<ValuedStorage>, Vec<ValuedCell>), ValueError> {
     let mut found = Vec::new();
     for (number, of) in results.iter().enumerate() {
+        if of.findings.plan.pace().is_some() {
+            return Err(ValueError::Paced {
+                name: of.name.to_owned(),
+            });
+        }
         let before = found.len();
         collect(number, of, &mut found);
         if found.len() == before {

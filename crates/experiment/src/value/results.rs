@@ -24,6 +24,15 @@ pub enum ValueError {
         /// Which results.
         name: String,
     },
+    /// All cells had the throughput of a recording.
+    #[error(
+        "{name} has what was recorded at its pace, which has the same throughput everywhere: measure \
+         without --pace"
+    )]
+    Paced {
+        /// Which results.
+        name: String,
+    },
     /// The results are of different experiments.
     #[error(
         "{first} and {second} differ in {what}: throughput per money compares only the same \

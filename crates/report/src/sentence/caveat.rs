@@ -129,6 +129,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         | Caveat::DigestsFailed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }
+        | Caveat::RareScript { .. }
         | Caveat::SampleMissed { .. }
         | Caveat::RecordedInPart { .. }
         | Caveat::RecordedFailed { .. }
@@ -364,6 +365,17 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
             how.join("; ")
         ),
         Caveat::SampledUnevenly { tables } => uneven(tables),
+        Caveat::RareScript { script, runs } => {
+            let ran = match runs {
+                0 => "never ran".to_owned(),
+                1 => "ran once".to_owned(),
+                runs => format!("ran {} times", count(*runs)),
+            };
+            format!(
+                "{script} {ran} with one of the page sizes, so what it costs is hardly in the \
+                 comparison, however much that is. Use a larger --budget, or measure {script} alone."
+            )
+        }
         Caveat::FoundNothing { statements, of } => {
             let (they, them) = match statements.len() {
                 1 => ("This statement", "it"),
@@ -384,6 +396,7 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
             left,
         } => {
             let share = recorded_part(*statements, *recorded, *time);
+            let share = naming::capital(&share);
             format!("{share} can be sent again. Left out: {}.", left_out(left))
         }
         Caveat::RecordedFailed { failed, of, most } => format!(
@@ -504,7 +517,7 @@ fn page_cache(findings: &Findings, runs: usize, of: usize) -> String {
     let remedy = match is_without && !is_said("no direct I/O") {
         true => "Run as root, or with direct I/O.",
         false if is_limited => "Use a version with direct I/O.",
-        false if is_said(HOLDS_ALL) => "Measure fewer page sizes at once, or leave out --os-cache.",
+        false if is_said(HOLDS_ALL) => "Measure fewer page sizes at once, or with --os-cache none.",
         false => "Use a file system with direct I/O.",
     };
     format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")
@@ -590,8 +603,10 @@ fn more_data(findings: &Findings, data: ByteCount) -> String {
 /// counted heed none.
 fn longer(findings: &Findings) -> &'static str {
     let own = findings.plan.own.as_ref();
+    let is_used_up = |caveat: &Caveat| matches!(caveat, Caveat::RecordedAgain { .. });
+    let is_recorded = own.is_some_and(|own| own.recording.is_some());
     // A longer warm-up would only send it once more.
-    if own.is_some_and(|own| own.recording.is_some()) {
+    if is_recorded && findings.caveats.iter().any(is_used_up) {
         return "a longer recording";
     }
     match (findings.source, findings.horizon) {

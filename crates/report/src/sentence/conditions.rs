@@ -29,10 +29,13 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     }
     add(
         "workload",
-        format!(
-            "{}, closed loop, no keying or think time",
-            workload(findings)
-        ),
+        match plan.pace() {
+            Some(pace) => format!("{}, at {pace}", workload(findings)),
+            None => format!(
+                "{}, closed loop, no keying or think time",
+                workload(findings)
+            ),
+        },
     );
     match &plan.own {
         Some(own) => {
@@ -365,9 +368,13 @@ fn file_access(findings: &Findings) -> String {
             "buffered; page cache {}",
             page_cache_did(findings, runs, of)
         ),
-        None => findings
-            .storage_path
-            .map_or("no run yet", storage_path)
-            .into(),
+        None => {
+            let paths = naming::cells(findings).filter_map(|cell| cell.storage_path);
+            let paths = distinct(paths.map(|path| storage_path(path).to_owned()));
+            match paths.is_empty() {
+                true => "no run yet".into(),
+                false => list(&paths, "or"),
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! What the change of the user's own database takes: what to type in which order, and the time,
 //! space and log that copies took here.
 
+use std::collections::BTreeSet;
+
 use octavo_database::DatabaseKind;
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
@@ -13,6 +15,7 @@ use octavo_workload::user::CopyOf;
 use super::limits::wanted;
 use crate::{
     document::Block,
+    naming,
     number::{counted, seconds},
 };
 
@@ -60,7 +63,10 @@ pub(crate) fn cost(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
         return Vec::new();
     };
     vec![
-        Block::Heading(format!("What the change took here ({copying})")),
+        Block::Heading(format!(
+            "What the change took here ({copying}){}",
+            naming::in_group(group)
+        )),
         Block::Values(values),
     ]
 }
@@ -91,17 +97,25 @@ fn values(findings: &Findings, group: &GroupFindings) -> Option<(&'static str, V
     let before = dump.map_or(String::new(), |dump| {
         format!("dump {}, then ", seconds(dump.elapsed_s))
     });
-    let range = match copies.len() {
+    let page_sizes: BTreeSet<PageSize> = copies.iter().map(|of| of.key.page_size).collect();
+    let of_size = copies.iter().filter(|of| of.key.page_size == page_size);
+    let times = match of_size.count() {
         1 => "measured once".to_owned(),
-        of => {
+        2 => "one of two".to_owned(),
+        more => format!("one of {more}"),
+    };
+    let range = match copies.len() {
+        1 => times,
+        _ => {
+            let told = times;
             let times = || copies.iter().map(|of| of.elapsed_s);
             let least = times().fold(f64::INFINITY, f64::min);
             let most = times().fold(0.0, f64::max);
             format!(
-                "measured once; {} to {} over {}",
+                "{told}; {} to {} over {}",
                 seconds(least),
                 seconds(most),
-                counted(of, "page size")
+                counted(page_sizes.len(), "page size")
             )
         }
     };

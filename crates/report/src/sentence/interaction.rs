@@ -26,7 +26,7 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
     }
     let others = distinct(
         all.iter()
-            .map(|of| naming::factor(&of.at).noun().to_owned()),
+            .map(|of| naming::varying(findings, naming::factor(&of.at))),
     );
     let (compared, others) = (findings.plan.compare.noun(), list(&others, "or"));
     let margin = percent(findings.plan.margin);
@@ -61,7 +61,7 @@ fn matters(findings: &Findings, interaction: &Interaction) -> String {
         } else {
             "s"
         },
-        naming::factor(&interaction.at).noun(),
+        naming::varying(findings, naming::factor(&interaction.at)),
         naming::reference_word(findings),
         interaction.at.with_noun(),
         two_decimals(interaction.ratio.estimate),

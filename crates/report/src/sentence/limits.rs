@@ -8,7 +8,7 @@ use octavo_experiment::{
 use octavo_units::PageSize;
 use octavo_workload::Limit;
 
-use crate::{document::Block, number::list};
+use crate::{document::Block, naming, number::list};
 
 /// The page size that a group's answer is to use instead of the present one.
 pub(super) fn wanted(group: &GroupFindings) -> Option<PageSize> {
@@ -27,7 +27,7 @@ pub(crate) fn before_change(findings: &Findings, group: &GroupFindings) -> Vec<B
     match lines.is_empty() {
         true => Vec::new(),
         false => vec![
-            Block::Heading("Before you change it".into()),
+            Block::Heading(format!("Before you change it{}", naming::in_group(group))),
             Block::List(lines),
         ],
     }

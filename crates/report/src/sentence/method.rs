@@ -150,9 +150,10 @@ fn batches(findings: &Findings) -> String {
 /// Which measured passes do not count.
 fn passes_left_out(findings: &Findings) -> String {
     format!(
-        "A pass is left out when it takes more than 1.5 times as long as usual{}, else \
-         when other programs move more than 1.25 times as many bytes of the disk as usual \
-         and 1 MiB a second more. What is usual is the sum of its cells' medians in the passes around it. The rule \
+        "A pass is left out when it takes more than 1.5 times as long as its work does{}, else \
+         when other programs move more than 1.25 times as many bytes of the disk as usual in that time \
+         and 1 MiB a second more. Its work is what is usual, and what it did beyond that on processors, \
+         reads and the log. What is usual is the sum of its cells' medians in the passes around it. The rule \
          was fixed beforehand and does not know who leads.",
         match naming::times_checkpoints(findings) {
             true => ", checkpoints aside",
@@ -298,6 +299,9 @@ fn not_claimed(findings: &Findings) -> String {
             "the workload follows TPC-C's transactions and data, but it is not audited: terminals \
              neither key nor think{small}. NOPM must not be compared with published tpmC."
         ),
+        false if findings.plan.pace().is_some() => "response times are those at the pace of the \
+            recording, with the sessions that it has."
+            .to_owned(),
         false => format!(
             "clients do not think{small}, so throughput must not be compared with published \
              figures."

@@ -127,8 +127,8 @@ pub(crate) fn screened(findings: &Findings) -> Option<String> {
         (
             out.slow,
             match naming::times_checkpoints(findings) {
-                true => "took more than 1.5 times as long as usual, checkpoints aside",
-                false => "took more than 1.5 times as long as usual",
+                true => "took more than 1.5 times as long as their work, checkpoints aside",
+                false => "took more than 1.5 times as long as their work",
             },
         ),
         (

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use octavo_buffer::NamedPolicy;
-use octavo_database::Settings;
+use octavo_database::{DatabaseError, Settings};
 use octavo_device::catalog::Entry;
 use octavo_experiment::{
     advise::plan,
@@ -73,13 +73,15 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
 fn watch_pages(flags: &PredictFlags) -> anyhow::Result<()> {
     let name = flags.own.database(flags.database.given.as_deref())?;
     let database = flags.cells.system.spec(name)?.make()?;
-    let Some(pages) = database.records_pages() else {
-        bail!(
-            "statements of your own are predicted on {} alone: octavo advise --copy-of measures \
-             those on {}",
+    let pages = match database.records_pages() {
+        Ok(pages) => pages,
+        Err(DatabaseError::Unrecorded { reason }) => bail!(
+            "statements of your own are predicted on {} alone, not on {}: {reason}; octavo advise \
+             --copy-of measures them",
             list(recorded_titles(), "and"),
             database.kind().title
-        );
+        ),
+        Err(error) => return Err(error.into()),
     };
     Ok(pages.watch()?)
 }

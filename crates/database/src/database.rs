@@ -144,9 +144,14 @@ pub trait Database: Send + Sync {
         None
     }
 
-    /// How the pages that statements refer to are recorded, where the database tells them.
-    fn records_pages(&self) -> Option<&dyn RecordPages> {
-        None
+    /// How the pages that statements refer to are recorded.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unrecorded`] with the reason where they cannot be.
+    fn records_pages(&self) -> Result<&dyn RecordPages> {
+        Err(DatabaseError::Unrecorded {
+            reason: "it does not tell which pages these are",
+        })
     }
 
     /// Makes `run` a fresh copy of `snapshot`, replacing what an earlier run left

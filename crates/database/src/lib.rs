@@ -27,6 +27,7 @@ mod options;
 mod own;
 mod postgres;
 mod record;
+mod recorded;
 mod registry;
 mod resident;
 mod running;

@@ -16,6 +16,12 @@ pub trait RecordPages {
     /// [`DatabaseError::Unrecorded`](crate::DatabaseError::Unrecorded) when one was opened.
     fn watch(&self) -> Result<()>;
 
+    /// The smallest memory that can be predicted with pages that are recorded, where that is larger
+    /// than what the database takes.
+    fn memory_min(&self, _page_size: PageSize) -> ByteCount {
+        ByteCount::default()
+    }
+
     /// Executes a workload's transactions, one at a time, on a copy in `run` that is of no use
     /// afterwards, and records the pages that each refers to. `progress` is told how many there
     /// are and may stop it. What they take of a processor is measured behind that, when pages are

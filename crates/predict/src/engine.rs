@@ -228,6 +228,21 @@ impl EngineError {
         }
     }
 
+    /// Refuses pages that were recorded with another page size.
+    pub(crate) fn check_recorded(
+        trace: &PageTrace,
+        page_size: PageSize,
+    ) -> Result<(), EngineError> {
+        let recorded = trace.page_size();
+        match recorded == page_size {
+            true => Ok(()),
+            false => Err(Self::Unrecorded {
+                page_size,
+                recorded,
+            }),
+        }
+    }
+
     /// Bytes of all rows.
     fn size(workload: &dyn Workload) -> ByteCount {
         let population = workload.population();

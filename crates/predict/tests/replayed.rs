@@ -10,7 +10,7 @@ use octavo_predict::{
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     Outcome, PageTrace, Workload, WorkloadSpec, own,
-    page_trace::{LoggedPage, PartEnd, TracedPage},
+    page_trace::{LoggedAs, LoggedPage, PartEnd, TracedPage},
     user::{CopyOf, Own, OwnScript, Prepared},
 };
 
@@ -214,7 +214,7 @@ fn logged(number: u32) -> LoggedPage {
         number,
         data: 90,
         whole: 3000,
-        is_never_whole: false,
+        logged_as: LoggedAs::Change,
     }
 }
 
@@ -236,7 +236,7 @@ fn pages_and_records_of_a_server_are_replayed_by_hand() {
     // An update to a new page and its commit, and the same once more.
     let new = TracedPage::new(200, true, true);
     let never_whole = LoggedPage {
-        is_never_whole: true,
+        logged_as: LoggedAs::Whole,
         ..logged(200)
     };
     trace.log(70, &[logged(3), never_whole]);
@@ -286,4 +286,52 @@ fn who_changes_rows_of_a_server_waits_for_nobody_but_the_log() {
     let waits = |wait| each.iter().filter(|done| done.waited.ns(wait) > 0).count();
     assert_eq!(waits(Wait::Rows), 0);
     assert!(waits(Wait::Log) > 100);
+}
+
+#[test]
+fn what_is_replayed_on_innodb_is_read_and_logged_by_hand() {
+    let mut trace = PageTrace::new(PAGE_SIZE, 10).with_buffered(vec![0, 1]);
+    let logged = |number, logged_as| LoggedPage {
+        logged_as,
+        ..logged(number)
+    };
+    // Pages 0 and 1 are there from the start. 10 is made, which is not read.
+    let new = TracedPage::new(10, true, true);
+    trace.log(
+        700,
+        &[logged(10, LoggedAs::New), logged(3, LoggedAs::Change)],
+    );
+    trace.log(41, &[]);
+    part(&mut trace, &[read(0), changed(3), new], WRITES);
+    trace.end_transaction(0, Outcome::Committed);
+    // Purge goes on: nobody waits for its log.
+    trace.log(30, &[logged(10, LoggedAs::Freed)]);
+    let reads = PartEnd {
+        only_reads: true,
+        is_committed: false,
+    };
+    part(&mut trace, &[read(1), read(3), read(4)], reads);
+    trace.end_transaction(1, Outcome::Committed);
+    // One that got a page for its undo log, as it does in the model.
+    trace.log(300, &[logged(11, LoggedAs::NewUndo)]);
+    let undo = TracedPage::new(11, true, true);
+    part(&mut trace, &[changed(4), undo], WRITES);
+    trace.end_transaction(0, Outcome::Committed);
+    let setup = Setup {
+        model: model_of("mariadb", &[], false).unwrap(),
+        memory: ByteCount::mib(8),
+        ..setup(1)
+    };
+    let device = Constant::new(ByteCount::mib(1024), 100_000);
+    let replaying = replaying(trace);
+    let mut system = System::new(replaying.as_ref(), &setup, Box::new(device)).unwrap();
+    let each = run(&mut system, 3);
+    let counts = |done: &Done| [done.referred.hits, done.referred.misses];
+    let found: Vec<[u64; 2]> = each.iter().map(counts).collect();
+    assert_eq!(found, [[2, 1], [2, 1], [2, 0]]);
+    let log = each.iter().map(|done| done.referred.logged);
+    // The first one got no page when it was recorded, and gets one in the model: 157 bytes more.
+    assert_eq!(log.collect::<Vec<u64>>(), [741 + 157, 30, 300]);
+    let syncs = each.iter().map(|done| done.asked(Purpose::LogSync).flushes);
+    assert_eq!(syncs.collect::<Vec<u64>>(), [1, 0, 1]);
 }

@@ -20,6 +20,8 @@ pub struct PageTrace {
     loaded: u32,
     /// Pages that were ever there.
     most: u32,
+    /// Those that a server has in its buffer once it has started.
+    buffered: Vec<u32>,
     pages: Vec<TracedPage>,
     records: Vec<LogRecord>,
     logged: Vec<LoggedPage>,
@@ -47,8 +49,24 @@ pub struct LoggedPage {
     pub data: u32,
     /// Bytes of the whole page, which the log may have in their place.
     pub whole: u32,
-    /// Whether the log never has the whole page in their place, as of one that had no content.
-    pub is_never_whole: bool,
+    /// What the record does with it.
+    pub logged_as: LoggedAs,
+}
+
+/// What a record of a server's log does with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoggedAs {
+    /// It changes the page.
+    Change,
+    /// It has the whole page in any case, or the page had no content: the log never adds the whole
+    /// page.
+    Whole,
+    /// It makes the page, which is not read.
+    New,
+    /// Likewise, for an undo log.
+    NewUndo,
+    /// The page is of no use any more, and need not be written.
+    Freed,
 }
 
 /// A page that is referred to, in 32 bits.
@@ -157,12 +175,24 @@ impl PageTrace {
             page_size,
             loaded,
             most: loaded,
+            buffered: Vec::new(),
             pages: Vec::new(),
             records: Vec::new(),
             logged: Vec::new(),
             parts: Vec::new(),
             transactions: Vec::new(),
         }
+    }
+
+    /// With the pages that a server has in its buffer once it has started, the one that was used
+    /// last at the end; none unless they are said.
+    #[must_use]
+    pub fn with_buffered(mut self, pages: Vec<u32>) -> Self {
+        for page in &pages {
+            self.most = self.most.max(page + 1);
+        }
+        self.buffered = pages;
+        self
     }
 
     /// Adds a page to the part that is open.
@@ -219,6 +249,12 @@ impl PageTrace {
     /// Pages before the first transaction.
     pub fn loaded(&self) -> u32 {
         self.loaded
+    }
+
+    /// The pages that a server has in its buffer once it has started, the one that was used last at
+    /// the end.
+    pub fn buffered(&self) -> &[u32] {
+        &self.buffered
     }
 
     /// Pages that it knows of: a number for each.
@@ -301,7 +337,7 @@ mod tests {
             number: 8,
             data: 30,
             whole: 4000,
-            is_never_whole: false,
+            logged_as: LoggedAs::Change,
         };
         trace.log(50, &[logged, logged]);
         trace.log(34, &[]);

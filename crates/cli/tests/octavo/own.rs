@@ -1075,9 +1075,10 @@ fn own_statements_that_cannot_be_predicted_are_refused_in_a_line() {
     fs::write(home.path("slow.sql"), "\\sleep 1 ms\nSELECT 1;").unwrap();
     for (arguments, words) in [
         (
-            &["--copy-of=mariadb://anna@db.example/shop"][..],
+            &["--copy-of=mysql://anna@db.example/shop"][..],
             &[
-                "predicted on SQLite and PostgreSQL alone",
+                "predicted on SQLite, PostgreSQL and MariaDB alone, not on MySQL",
+                "another format",
                 "octavo advise --copy-of",
             ][..],
         ),

@@ -94,6 +94,13 @@ pub(crate) enum Purpose {
         /// How torn pages are guarded against.
         doublewrite: Doublewrite,
     },
+    /// To have its reads followed, or to be timed: the copy is of no use afterwards.
+    Record {
+        /// The buffer pool.
+        buffer: ByteCount,
+        /// The redo log.
+        redo: ByteCount,
+    },
     /// To be read, or to be left as small as it can be.
     Rest,
 }
@@ -101,14 +108,16 @@ pub(crate) enum Purpose {
 impl Purpose {
     fn buffer(&self) -> ByteCount {
         match self {
-            Self::Load { buffer, .. } | Self::Run { buffer, .. } => *buffer,
+            Self::Load { buffer, .. } | Self::Run { buffer, .. } | Self::Record { buffer, .. } => {
+                *buffer
+            }
             Self::Rest => REST_BUFFER,
         }
     }
 
     fn redo(&self) -> ByteCount {
         match self {
-            Self::Load { redo, .. } | Self::Run { redo, .. } => *redo,
+            Self::Load { redo, .. } | Self::Run { redo, .. } | Self::Record { redo, .. } => *redo,
             Self::Rest => REST_REDO,
         }
     }
@@ -168,7 +177,6 @@ fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<St
         "--secure-file-priv=".into(),
         format!("--innodb-page-size={}", page_size.get()),
         format!("--innodb-buffer-pool-size={}", purpose.buffer().get()),
-        "--innodb-flush-method=O_DIRECT".into(),
         "--innodb-use-native-aio=ON".into(),
         // What an earlier run had in its buffer is nobody's business.
         "--innodb-buffer-pool-dump-at-shutdown=OFF".into(),
@@ -215,13 +223,29 @@ fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<St
             all.push(format!("--innodb-lock-wait-timeout={LOCK_WAIT_SECONDS}"));
             (1, *doublewrite, *clients)
         }
+        Purpose::Record { .. } => {
+            all.extend(recorded());
+            // Commits write the log, and nothing is flushed.
+            (2, Doublewrite::Off, 1)
+        }
         Purpose::Rest => (1, Doublewrite::On, 1),
     };
     let sessions = sessions.saturating_add(OTHER_SESSIONS);
     all.push(format!("--innodb-flush-log-at-trx-commit={flushed}"));
     all.extend(doublewrite(version, guarded));
     all.push(format!("--max-connections={sessions}"));
-    all.push(format!("--thread-cache-size={}", sessions.min(16_384)));
+    // One that records knows by its thread when a session has ended.
+    let threads = match purpose {
+        Purpose::Record { .. } => 0,
+        _ => sessions.min(16_384),
+    };
+    all.push(format!("--thread-cache-size={threads}"));
+    let method = match purpose {
+        // Reads that the page cache answers are seen as well.
+        Purpose::Record { .. } => "fsync",
+        _ => "O_DIRECT",
+    };
+    all.push(format!("--innodb-flush-method={method}"));
     // A table that is open in each session, for ten tables.
     let tables = sessions.saturating_mul(12).clamp(2000, 500_000);
     all.push(format!("--table-open-cache={tables}"));
@@ -271,6 +295,22 @@ fn background(version: &Version, page_size: PageSize, buffer: ByteCount) -> [Str
             pages(ByteCount::new(buffer.get() / 10))
         ),
     ]
+}
+
+/// MariaDB's buffer pool as a list by last use: pages come to its front when they are read, and
+/// nothing is read ahead. The log goes through the page cache, where it is read meanwhile.
+fn recorded() -> [String; 7] {
+    [
+        "--innodb-read-ahead-threshold=0",
+        "--innodb-old-blocks-pct=95",
+        "--innodb-old-blocks-time=0",
+        "--loose-innodb-log-file-buffering=ON",
+        "--innodb-io-capacity=10000",
+        "--innodb-io-capacity-max=20000",
+        // So many frames are kept free at most.
+        "--innodb-lru-scan-depth=100",
+    ]
+    .map(str::to_owned)
 }
 
 /// MySQL knows one capacity since 8.0.30

@@ -22,6 +22,7 @@ mod load;
 mod old_blocks;
 mod own;
 mod programs;
+mod record;
 mod running;
 mod session;
 mod status;
@@ -36,8 +37,8 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    CopyOwn, Database, DatabaseKind, Derive, Inspection, LoadReport, Progress, RestoreMethod,
-    Result, Running, Settings,
+    CopyOwn, Database, DatabaseError, DatabaseKind, Derive, Inspection, LoadReport, Progress,
+    RecordPages, RestoreMethod, Result, Running, Settings,
     database::at_rate,
     server::{account::Account, tree},
 };
@@ -126,6 +127,15 @@ impl Database for Mysql {
 
     fn copies_own(&self) -> Option<&dyn CopyOwn> {
         Some(self)
+    }
+
+    fn records_pages(&self) -> Result<&dyn RecordPages> {
+        match self.flavour {
+            Flavour::Mariadb => Ok(self),
+            Flavour::Mysql => Err(DatabaseError::Unrecorded {
+                reason: record::NOT_OF_MYSQL,
+            }),
+        }
     }
 
     /// The user's own database is asked for its rows once.

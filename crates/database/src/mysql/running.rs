@@ -6,13 +6,14 @@ use octavo_units::ByteCount;
 use octavo_workload::{Connection, Workload, connection::Statement};
 
 use super::{
-    Doublewrite, Mysql,
+    Doublewrite, Flavour, Mysql,
     arguments::{Background, LRU_SCAN_DEPTH_WORDS, Purpose},
     ddl,
     instance::{Instance, session_setup},
     layout::Layout,
     old_blocks::OldBlocks,
     programs::Programs,
+    session::Session,
     status,
 };
 use crate::{
@@ -63,7 +64,7 @@ const DEFAULTS: [&str; 9] = [
 
 /// A server on a run directory.
 pub(super) struct RunningMysql {
-    flavour: super::Flavour,
+    flavour: Flavour,
     /// Before the server, which waits for its sessions when it stops.
     monitor: Monitor,
     /// Likewise.
@@ -132,6 +133,23 @@ impl RunningMysql {
             conditions,
         })
     }
+}
+
+/// A session of a client: with these settings of the user's own data, and with its statements
+/// prepared.
+pub(super) fn client_session(
+    instance: &Instance,
+    flavour: Flavour,
+    isolation: Option<Isolation>,
+    own_setup: Vec<String>,
+    statements: &'static [Statement],
+) -> Result<Session> {
+    let mut setup = session_setup(flavour, isolation_level(isolation), STATEMENT_LIMIT);
+    setup.extend(own_setup);
+    let session = instance.session(Some(ddl::DATABASE), &setup)?;
+    let mut session = session.at_level(isolation.unwrap_or(Isolation::RepeatableRead));
+    session.prepare_all(statements)?;
+    Ok(session)
 }
 
 /// Buffer pools are counted in MiB.
@@ -260,13 +278,13 @@ impl Running for RunningMysql {
             client < self.settings.clients,
             "client {client} is too many"
         );
-        let level = isolation_level(self.settings.isolation);
-        let mut setup = session_setup(self.flavour, level, STATEMENT_LIMIT);
-        setup.extend(self.own_setup.clone());
-        let session = self.instance.session(Some(ddl::DATABASE), &setup)?;
-        let level = self.settings.isolation.unwrap_or(Isolation::RepeatableRead);
-        let mut session = session.at_level(level);
-        session.prepare_all(self.statements)?;
+        let session = client_session(
+            &self.instance,
+            self.flavour,
+            self.settings.isolation,
+            self.own_setup.clone(),
+            self.statements,
+        )?;
         Ok(Box::new(session))
     }
 

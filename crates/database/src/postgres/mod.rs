@@ -173,8 +173,8 @@ impl Database for Postgres {
         Some(self)
     }
 
-    fn records_pages(&self) -> Option<&dyn RecordPages> {
-        Some(self)
+    fn records_pages(&self) -> Result<&dyn RecordPages> {
+        Ok(self)
     }
 
     /// The user's own database is asked for its rows once.

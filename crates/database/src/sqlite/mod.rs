@@ -188,8 +188,8 @@ impl Database for Sqlite {
         Some(self)
     }
 
-    fn records_pages(&self) -> Option<&dyn RecordPages> {
-        Some(self)
+    fn records_pages(&self) -> Result<&dyn RecordPages> {
+        Ok(self)
     }
 
     fn derivation(&self, _: &dyn Workload) -> Option<&dyn Derive> {

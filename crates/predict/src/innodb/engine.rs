@@ -2,7 +2,6 @@
 //! storage.
 
 use octavo_buffer::{Access, Page, Reference};
-use octavo_device::Request;
 use octavo_units::{ByteCount, Moment};
 use octavo_workload::touch::{AccessPath, Action, Place, Touch};
 
@@ -298,15 +297,9 @@ impl Innodb {
         let lsn = self.log.lsn();
         for &step in self.steps.as_slice() {
             let (reference, is_new) = step.reference();
-            let page = reference.page();
-            let read = Request::read(self.pool.place(page), self.page);
-            if self.pool.refer(reference, is_new, lsn, ios) {
-                referred.misses += 1;
-                self.arriving.miss(page, read, ios);
-            } else {
-                referred.hits += 1;
-                self.arriving.hit(page, read, ios);
-            }
+            let arriving = &mut self.arriving;
+            self.pool
+                .wait_for(reference, is_new, lsn, arriving, referred, ios);
         }
         self.steps.clear();
     }

@@ -6,7 +6,7 @@ use octavo_database::{DatabaseKind, Options};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
-use super::{engine::Innodb, sizes};
+use super::{engine::Innodb, sizes, traced::Traced};
 use crate::{
     description::{
         Comparison, KindCost, ModeledKind, ModeledResult, ProcessorCosts, Timing, not_modeled,
@@ -95,7 +95,10 @@ struct Server {
 
 impl Modeled for Server {
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Engine>, EngineError> {
-        Ok(Box::new(Innodb::new(opening, self.writes_neighbors)?))
+        Ok(match opening.workload.page_trace() {
+            Some(trace) => Box::new(Traced::new(opening, self.writes_neighbors, trace)?),
+            None => Box::new(Innodb::new(opening, self.writes_neighbors)?),
+        })
     }
 
     fn is_divisible(&self) -> bool {

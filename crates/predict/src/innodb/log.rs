@@ -32,6 +32,8 @@ pub(super) const UNDO_CREATED: f64 = 168.0 - 9.0 + 44.0 + 71.0;
 /// Likewise when the page of an earlier transaction is used on (`trx_undo_reuse_cached`).
 /// Measured: 43, 56 and 30, the last of nine in ten.
 pub(super) const UNDO_REUSED: f64 = 43.0 - 9.0 + 56.0 + 27.0;
+/// What a transaction adds more when it gets a page of its own.
+pub(super) const UNDO_NEW: f64 = UNDO_CREATED - UNDO_REUSED;
 /// Each undo record but the first in a mini-transaction of its own: its end, type and
 /// length, page, subtype.
 const UNDO_APPEND: f64 = 5.0 + 7.0;

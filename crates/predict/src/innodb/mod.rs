@@ -8,6 +8,7 @@ mod layout;
 mod log;
 mod pool;
 mod record;
+mod traced;
 mod undo;
 
 use octavo_units::PageSize;

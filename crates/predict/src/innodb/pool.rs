@@ -6,8 +6,9 @@ use octavo_device::Request;
 use octavo_units::Moment;
 
 use crate::{
+    arriving::Arriving,
     dirty::Dirty,
-    engine::Opening,
+    engine::{Opening, Referred},
     hashed::HashSet,
     io::{Io, Purpose},
     replacement::{Buffer, Replacement},
@@ -181,6 +182,27 @@ impl Pool {
             self.dirty.change(page, lsn);
         }
         is_miss && !is_new
+    }
+
+    /// Likewise of a transaction, which waits for a page that has to be read.
+    pub(super) fn wait_for(
+        &mut self,
+        reference: Reference,
+        is_new: bool,
+        lsn: u64,
+        arriving: &mut Arriving,
+        referred: &mut Referred,
+        ios: &mut Vec<Io>,
+    ) {
+        let page = reference.page();
+        let read = Request::read(self.place(page), self.page as u32);
+        if self.refer(reference, is_new, lsn, ios) {
+            referred.misses += 1;
+            arriving.miss(page, read, ios);
+        } else {
+            referred.hits += 1;
+            arriving.hit(page, read, ios);
+        }
     }
 
     fn refer_list(&mut self, reference: Reference, is_new: bool, ios: &mut Vec<Io>) -> bool {

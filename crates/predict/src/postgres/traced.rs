@@ -9,7 +9,7 @@ use octavo_buffer::{Access, Clock, Frames, Page, Usage};
 use octavo_units::ByteCount;
 use octavo_workload::{
     PageTrace,
-    page_trace::{LoggedPage, TracedPart},
+    page_trace::{LoggedAs, LoggedPage, TracedPart},
     touch::Touch,
 };
 
@@ -48,13 +48,7 @@ impl Traced {
             replacement,
             ..
         } = *opening;
-        let recorded = trace.page_size();
-        if recorded != page_size {
-            return Err(EngineError::Unrecorded {
-                page_size,
-                recorded,
-            });
-        }
+        EngineError::check_recorded(trace, page_size)?;
         let page = page_size.get();
         let frames = memory.get() / u64::from(page);
         // More frames than pages can be numbered are as good as the most.
@@ -84,7 +78,7 @@ fn changed(logged: &LoggedPage) -> Changed {
         page: Page::new(logged.number),
         data: logged.data,
         image: logged.whole,
-        is_new: logged.is_never_whole,
+        is_new: logged.logged_as != LoggedAs::Change,
     }
 }
 

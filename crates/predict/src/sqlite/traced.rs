@@ -28,13 +28,7 @@ pub(super) struct Traced {
 impl Traced {
     /// A copy before its first transaction, with empty caches.
     pub(super) fn new(opening: &Opening<'_>, trace: &Arc<PageTrace>) -> Result<Self, EngineError> {
-        let recorded = trace.page_size();
-        if recorded != opening.page_size {
-            return Err(EngineError::Unrecorded {
-                page_size: opening.page_size,
-                recorded,
-            });
-        }
+        EngineError::check_recorded(trace, opening.page_size)?;
         Ok(Self {
             pager: Pager::new(opening, trace.most())?,
             pages: trace.loaded(),

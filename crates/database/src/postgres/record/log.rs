@@ -12,6 +12,7 @@ use std::{
 };
 
 use octavo_units::PageSize;
+use octavo_workload::page_trace::LoggedAs;
 
 use super::relations::Relation;
 
@@ -65,8 +66,8 @@ pub(super) struct LoggedBlock {
     pub(super) block: u32,
     /// Bytes that it has in the record.
     pub(super) data: u32,
-    /// Whether it had no content before, or the record has it whole in any case.
-    pub(super) is_never_whole: bool,
+    /// What the record does with it.
+    pub(super) logged_as: LoggedAs,
 }
 
 /// The files of a log, from a position on.
@@ -229,7 +230,10 @@ fn parse(bytes: &[u8]) -> Option<Record> {
                     },
                     block: u32_at(bytes, at)?,
                     data: u32::try_from(data).ok()?,
-                    is_never_whole: flags & (HAS_IMAGE | WILL_INIT) != 0,
+                    logged_as: match flags & (HAS_IMAGE | WILL_INIT) {
+                        0 => LoggedAs::Change,
+                        _ => LoggedAs::Whole,
+                    },
                 });
                 at += 4;
                 announced += data;
@@ -324,7 +328,7 @@ mod tests {
             relation: RELATION,
             block,
             data,
-            is_never_whole: false,
+            logged_as: LoggedAs::Change,
         }
     }
 
@@ -349,7 +353,7 @@ mod tests {
         .concat();
         let update = parse(&record(10, 0x20, &headers, 90 + 50 + 14)).unwrap();
         let new = LoggedBlock {
-            is_never_whole: true,
+            logged_as: LoggedAs::Whole,
             ..block(7, 90)
         };
         let map = LoggedBlock {
@@ -357,7 +361,7 @@ mod tests {
                 fork: 2,
                 ..RELATION
             },
-            is_never_whole: true,
+            logged_as: LoggedAs::Whole,
             ..block(0, 50)
         };
         assert_eq!(update.pages, [new, block(3, 0), map]);

@@ -4,12 +4,15 @@
 //! (src/backend/storage/smgr/md.c: files of 1 GiB, src/common/relpath.c: their names). What a
 //! file gets later has numbers behind all others.
 
-use std::{collections::HashMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use octavo_units::PageSize;
-use octavo_workload::page_trace::TracedPage;
 
-use crate::{Result, files};
+use crate::{
+    Result, files,
+    recorded::{Event, PageFiles, PageNumbers},
+    server::file_calls::{FileAction, FileCall},
+};
 
 /// Bytes of each file of a relation but the last (`RELSEG_SIZE`, in bytes whatever the page size
 /// unless a server is built otherwise).
@@ -40,12 +43,7 @@ pub(super) struct Relation {
 /// See the module.
 pub(super) struct Relations {
     page: u64,
-    /// By blocks, the numbers of their pages.
-    pages: HashMap<Relation, Vec<u32>>,
-    /// The next number.
-    next: u32,
-    /// Whether there were more pages than have numbers.
-    is_full: bool,
+    pub(super) numbers: PageNumbers<Relation>,
 }
 
 impl Relations {
@@ -56,9 +54,7 @@ impl Relations {
     pub(super) fn find(cluster: &Path, database: u32, page_size: PageSize) -> Result<Self> {
         let mut found = Self {
             page: page_size.get().into(),
-            pages: HashMap::new(),
-            next: 0,
-            is_full: false,
+            numbers: PageNumbers::default(),
         };
         let own = Path::new(DATABASES).join(database.to_string());
         for directory in [SHARED.as_ref(), own.as_path()] {
@@ -79,20 +75,10 @@ impl Relations {
                 (relation.number, relation.fork, relation.database, *begin)
             });
             for (relation, begin, size) in sizes {
-                found.grow(relation, (begin + size) / found.page);
+                found.numbers.grow(relation, (begin + size) / found.page);
             }
         }
         Ok(found)
-    }
-
-    /// How many pages have numbers.
-    pub(super) fn count(&self) -> u32 {
-        self.next
-    }
-
-    /// Whether there were more pages than have numbers.
-    pub(super) fn is_full(&self) -> bool {
-        self.is_full
     }
 
     /// The numbers of the pages in a part of a file, below the cluster's directory, each with
@@ -103,36 +89,20 @@ impl Relations {
         };
         let first = (begin + offset) / self.page;
         let behind = (begin + offset + bytes).div_ceil(self.page);
-        let before = self.grow(relation, behind);
-        let Some(numbers) = self.pages.get(&relation) else {
-            return Vec::new();
-        };
-        let blocks = (first..behind).filter_map(|block| {
-            let number = numbers.get(usize::try_from(block).ok()?)?;
-            Some((*number, block >= before))
-        });
-        blocks.collect()
+        self.numbers.at(relation, first, behind)
     }
+}
 
-    /// The number of a page.
-    pub(super) fn page(&mut self, relation: Relation, block: u32) -> Option<u32> {
-        self.grow(relation, u64::from(block) + 1);
-        self.pages.get(&relation)?.get(block as usize).copied()
-    }
-
-    /// A relation has at least so many blocks; how many it had.
-    fn grow(&mut self, relation: Relation, blocks: u64) -> u64 {
-        let numbers = self.pages.entry(relation).or_default();
-        let before = numbers.len() as u64;
-        // One past the last number is not given.
-        let room = u64::from(TracedPage::COUNT_MAX - 1 - self.next);
-        let more = blocks.saturating_sub(before);
-        self.is_full |= more > room;
-        // No more than there is room, whose number is a u32.
-        let behind = self.next + more.min(room) as u32;
-        numbers.extend(self.next..behind);
-        self.next = behind;
-        before
+impl PageFiles for Relations {
+    fn note(&mut self, file: &Path, call: &FileCall, events: &mut Vec<Event>) {
+        for (page, is_new) in self.at(file, call.offset, call.bytes) {
+            events.push(match (call.action, is_new) {
+                (FileAction::Read, _) => Event::read(page),
+                (FileAction::Write | FileAction::Allocate, true) => Event::made(page),
+                (FileAction::Write, false) => Event::written(page),
+                (FileAction::Allocate, false) => continue,
+            });
+        }
     }
 }
 
@@ -259,7 +229,7 @@ mod tests {
         make("base/5/PG_VERSION", 3);
         let page_size = PageSize::kib(8);
         let mut relations = Relations::find(cluster.path(), 5, page_size).unwrap();
-        assert_eq!(relations.count(), 6);
+        assert_eq!(relations.numbers.count(), 6);
         let mut at = |file: &str, block: u64, blocks: u64| {
             relations.at(file.as_ref(), block * 8192, blocks * 8192)
         };
@@ -271,11 +241,7 @@ mod tests {
         assert_eq!(at("base/5/21", 0, 2), [(7, true), (8, true)]);
         assert_eq!(at("base/5/3", 3, 1), [(9, true)]);
         assert_eq!(at("pg_xact/0000", 0, 1), []);
-        assert_eq!(relations.page(relation(5, 3, 0), 2), Some(3));
-        assert_eq!(relations.page(relation(5, 3, 0), 4), Some(10));
-        assert!(!relations.is_full());
-        // A server that is mad has blocks that nobody can count.
-        assert_eq!(relations.at("base/5/30".as_ref(), 1 << 50, 8192), []);
-        assert!(relations.is_full());
+        assert_eq!(relations.numbers.page(relation(5, 3, 0), 2), Some(3));
+        assert_eq!(relations.numbers.page(relation(5, 3, 0), 4), Some(10));
     }
 }

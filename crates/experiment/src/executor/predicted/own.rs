@@ -141,6 +141,7 @@ fn record_all(
     let mut keys = plan.snapshots();
     // What is compared with comes first: others have no more transactions than it has.
     keys.sort_by_key(|key| plan.reference != Some(Level::PageSize(key.page_size)));
+    check_memories(resolved, &keys)?;
     let mut snapshots = Snapshots::default();
     let mut recorded = OwnPagesBySize::new();
     let mut transactions = wanted.transactions;
@@ -185,6 +186,23 @@ fn record_all(
     Ok(recorded)
 }
 
+/// Refuses memories that recorded pages do not stand for.
+fn check_memories(resolved: &ResolvedPlan<'_>, keys: &[SnapshotKey]) -> Result<(), CampaignError> {
+    for key in keys {
+        let database = resolved.database(&key.database);
+        let least = database.records_pages()?.memory_min(key.page_size);
+        let mut memories = resolved.plan().memories.iter();
+        if let Some(memory) = memories.find(|memory| **memory < least) {
+            let page_size = key.page_size;
+            return Err(CampaignError::Setting(format!(
+                "a memory of {memory} is too small to be predicted with {page_size} pages, which \
+                 are recorded through half of the least: --memory must be at least {least}"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The workload with pages to replay.
 fn replayed(
     resolved: &ResolvedPlan<'_>,
@@ -208,12 +226,7 @@ fn record_one(
     monitor: &Monitor<'_>,
 ) -> Result<RecordedPages, CampaignError> {
     let database = resolved.database(&key.database);
-    let Some(records) = database.records_pages() else {
-        return Err(CampaignError::Setting(format!(
-            "own statements are predicted on databases whose pages can be recorded, and {} is none",
-            key.database.name
-        )));
-    };
+    let records = database.records_pages()?;
     let mut shown = Instant::now();
     let report = &mut |done: u64| {
         if shown.elapsed() >= SHOWN_EVERY {

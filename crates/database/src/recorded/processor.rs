@@ -1,9 +1,9 @@
-//! What transactions take of a processor when all pages are in memory: the time of the session's
-//! process and of this thread. Writing the log to the page cache at a commit is in it, flushing is
-//! not. Commits that do not wait for the log (`synchronous_commit` off) would leave out both, but
-//! readers may not note such a commit on rows until the log is written (`SetHintBits` in
-//! heapam_visibility.c), and look it up again and again: updates took 290 us so, and 60 to 125 as
-//! here.
+//! What transactions take of a processor when all pages are in memory: the time of the process or
+//! thread that serves the session, and of this thread. Writing the log to the page cache at a commit
+//! is in it, flushing is not. Commits that do not wait for the log (PostgreSQL's
+//! `synchronous_commit` off) would leave out both, but its readers may not note such a commit on rows
+//! until the log is written (`SetHintBits` in heapam_visibility.c), and look it up again and again:
+//! updates took 290 us so, and 60 to 125 as here.
 
 use std::{
     fs,
@@ -11,17 +11,12 @@ use std::{
 };
 
 use octavo_units::ByteCount;
-use octavo_workload::{Connection as _, PageTrace};
+use octavo_workload::{Connection, PageTrace};
 use rustix::{
     system::sysinfo,
     time::{ClockId, clock_gettime},
 };
 
-use super::{
-    super::session::Session,
-    answers::number,
-    settings::{self, BUFFER_PAGES},
-};
 use crate::{
     DatabaseError, PagesWanted, Progress, Result, error::unless_stopped, turns::ClientTurns,
 };
@@ -35,30 +30,31 @@ const TIMED_MAX: u64 = 20_000;
 /// Transactions that are executed before any is timed, and that are timed, at least.
 const LEAST: u64 = 50;
 
-/// What the server is started with: room for all pages, but for no more than half of the machine's
+/// Pages of a buffer that has room for all of a trace, but for no more than half of the machine's
 /// memory.
-pub(super) fn parameters(
-    wanted: &PagesWanted<'_>,
-    trace: &PageTrace,
-) -> Vec<(&'static str, String)> {
+pub(crate) fn buffer_pages(wanted: &PagesWanted<'_>, trace: &PageTrace) -> u64 {
     /// For pages that come later, and for what the server has besides.
     const SPARE: ByteCount = ByteCount::mib(32);
     let about = sysinfo();
     let half = about.totalram.saturating_mul(about.mem_unit.into()) / 2;
     let page = u64::from(wanted.page_size.get());
     let all = u64::from(trace.most()) + SPARE.get() / page;
-    let pages = all.min(half / page).max(BUFFER_PAGES.into());
-    settings::parameters(wanted, pages)
+    all.min(half / page)
 }
 
-/// What further transactions take of a processor, by their kinds.
-pub(super) fn time(
-    session: &mut Session,
+/// What further transactions take of a processor, by their kinds, of this thread and of the process
+/// or thread that serves the session.
+///
+/// # Errors
+/// [`DatabaseError::Stopped`] when `progress` stopped it, [`DatabaseError::Unrecorded`] when the
+/// kernel does not tell times, and when a transaction fails before enough were timed.
+pub(crate) fn time(
+    session: &mut dyn Connection,
+    pid: i32,
     turns: &mut ClientTurns,
     progress: &mut Progress<'_>,
     wanted: &PagesWanted<'_>,
 ) -> Result<Vec<Option<Duration>>> {
-    let pid: i32 = number(session, "SELECT pg_backend_pid()")?;
     let mut taken = vec![(Duration::ZERO, 0u32); wanted.workload.transactions().len()];
     let mut number = 0;
     let mut begun = Instant::now();

@@ -271,8 +271,11 @@ fn more(findings: &Findings, groups: &[&GroupFindings]) -> Section {
 }
 
 fn throughput(findings: &Findings) -> Section {
-    let title = naming::shown(findings).what;
-    let mut section = Section::new("throughput", title).at(Depth::Evidence);
+    let section = match findings.plan.pace() {
+        Some(_) => Section::new("throughput", "Mean response time"),
+        None => Section::new("throughput", "Throughput"),
+    };
+    let mut section = section.at(Depth::Evidence);
     for group in naming::groups(findings) {
         section.push(Block::Table(table::throughput(findings, group)));
     }

@@ -8,10 +8,7 @@ use octavo_experiment::{
     verdict::Verdict,
 };
 
-use super::{
-    confidence::counted_passes,
-    place::{Beside, beside_winner},
-};
+use super::place::{Beside, beside_winner, counted_passes};
 use crate::{
     naming,
     number::{change, change_interval, ends, is_bounded, join, percent, signed},

@@ -7,7 +7,7 @@ use octavo_experiment::{
     verdict::Verdict,
 };
 
-use super::Answer;
+use super::{Answer, place::counted_passes};
 use crate::{
     naming,
     number::{self, counted, ends, join, list, percent},
@@ -191,18 +191,6 @@ fn with_memory(groups: &str) -> String {
     match groups {
         "" => String::new(),
         groups => format!(" with {groups}"),
-    }
-}
-
-/// `88 passes`, or how many of them count.
-pub(super) fn counted_passes(findings: &Findings) -> String {
-    match findings.screened.all() {
-        0 => counted(findings.passes, "pass"),
-        out => format!(
-            "{} of {}",
-            findings.passes.saturating_sub(out),
-            counted(findings.passes, "pass")
-        ),
     }
 }
 

@@ -198,6 +198,18 @@ pub(crate) fn data(findings: &Findings) -> Option<String> {
     })
 }
 
+/// `88 passes`, or how many of them count.
+pub(super) fn counted_passes(findings: &Findings) -> String {
+    match findings.screened.all() {
+        0 => counted(findings.passes, "pass"),
+        out => format!(
+            "{} of {}",
+            findings.passes.saturating_sub(out),
+            counted(findings.passes, "pass")
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -154,6 +154,10 @@ pub(super) const READ: &[(&str, &str)] = &[
         "needs a server of the reader's, and builds PostgreSQL; own_servers.rs runs such a command",
     ),
     (
+        "octavo predict elsewhere --copy-of mariadb://anna@db.example/shop --script mix.sql --device nvme-tlc --memory 1GiB,4GiB",
+        "needs a server of the reader's; own_servers.rs runs such a command",
+    ),
+    (
         "octavo advise /mnt/data/own --copy-of mariadb://anna@db.example/shop --script mix.sql",
         "needs a server of the reader's; own_servers.rs runs such a command",
     ),

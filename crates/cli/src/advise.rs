@@ -99,28 +99,36 @@ fn fitting(settings: &CampaignSettings) -> Option<String> {
         return None;
     };
     let memory = *plan.memories.iter().max()?;
-    // How many times as large as the present one, or as small, page sizes are at most.
-    [16, 4, 2].into_iter().find_map(|factor| {
-        let is_near = |size: &PageSize| {
+    // At most so many times as large as the present one, or as small, and at last one other alone.
+    let near = [16, 4, 2].map(|factor| {
+        let is_near = |size: &&PageSize| {
             let (one, other) = (size.get(), present.get());
             one.max(other) / one.min(other) <= factor
         };
-        let mut smaller = settings.clone();
-        smaller.plan.memories = vec![memory];
-        smaller.plan.page_sizes.retain(is_near);
-        if smaller.plan.page_sizes.len() < 2 {
-            return None;
-        }
-        let needed = Requirements::estimate(&smaller).ok()?;
-        needed.check(&smaller).ok()?;
-        let sizes = smaller.plan.page_sizes.iter();
-        let sizes: Vec<String> = sizes.map(|size| in_a_flag(size.bytes())).collect();
-        Some(format!(
-            "--page-sizes {} --memory {}",
-            sizes.join(","),
-            in_a_flag(memory)
-        ))
-    })
+        plan.page_sizes.iter().filter(is_near).copied().collect()
+    });
+    let others = plan.page_sizes.iter().filter(|size| **size != present);
+    let next = others.min_by_key(|size| size.get().abs_diff(4 * present.get()));
+    let two = next.map(|next| vec![present.min(*next), present.max(*next)]);
+    near.into_iter()
+        .chain(two)
+        .find_map(|page_sizes: Vec<PageSize>| {
+            if page_sizes.len() < 2 {
+                return None;
+            }
+            let mut smaller = settings.clone();
+            smaller.plan.memories = vec![memory];
+            smaller.plan.page_sizes = page_sizes;
+            let needed = Requirements::estimate(&smaller).ok()?;
+            needed.check(&smaller).ok()?;
+            let sizes = smaller.plan.page_sizes.iter();
+            let sizes: Vec<String> = sizes.map(|size| in_a_flag(size.bytes())).collect();
+            Some(format!(
+                "--page-sizes {} --memory {}",
+                sizes.join(","),
+                in_a_flag(memory)
+            ))
+        })
 }
 
 /// A size as it is typed, whole.

@@ -227,7 +227,6 @@ fn data(findings: &Findings) -> String {
     }
 }
 
-/// The conditions that are not the same, in the order of the first's.
 /// The user's own statements, where it has any.
 fn statements(plan: &Plan) -> String {
     let Some(own) = &plan.own else {
@@ -245,6 +244,7 @@ fn statements(plan: &Plan) -> String {
     }
 }
 
+/// The conditions that are not the same, in the order of the first's.
 fn differences(first: &Findings, second: &Findings) -> Vec<Difference> {
     let facts = |findings: &Findings| -> Vec<(String, String)> {
         let plan = &findings.plan;

@@ -15,14 +15,14 @@ const SERVER: Server = Server {
 };
 
 /// Pages that a server writes are counted with those of its background writer. Misses were 0 to 2%
-/// off on a quiet machine, and twice 7 to 8% beside other tests, which is 120 pages more that the
-/// server counts: perhaps a look of autovacuum's at the catalog.
+/// off on a quiet machine, and once 7% beside other tests, when they had the catalog pages of the session
+/// that counts.
 const UPDATED: [f64; 3] = [0.10, 0.05, 0.12];
 
 #[test]
 fn reads_by_key() {
     let workload = Ycsb::new(20_000, Seed::new(1)).unwrap().with_core(Core::C);
-    compare(&SERVER, &workload, [0.10, 0.0, 0.0]);
+    compare(&SERVER, &workload, [0.05, 0.0, 0.0]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use octavo_workload::{
 use super::session::Session;
 
 /// Has a session report at the end of this very statement, from version 15 on.
-const REPORT: &str = "SELECT pg_stat_force_next_flush()";
+pub(super) const REPORT: &str = "SELECT pg_stat_force_next_flush()";
 
 /// The first version with [`REPORT`].
 pub(super) const MAJOR_MIN: u32 = 15;

@@ -9,7 +9,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::ConnectionError;
 use rustix::process::Signal;
 
-use super::session::Session;
+use super::{reporting, session::Session};
 use crate::{
     Counters,
     server::{child::Child, monitor::Monitor},
@@ -39,6 +39,8 @@ const AWAKE_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Statistics {
     sql: String,
     page_bytes: u64,
+    /// Whether a session can be asked to report.
+    has_reports: bool,
 }
 
 impl Statistics {
@@ -83,6 +85,7 @@ impl Statistics {
         Self {
             sql,
             page_bytes: u64::from(page_size.get()),
+            has_reports: major >= reporting::MAJOR_MIN,
         }
     }
 
@@ -96,6 +99,12 @@ impl Statistics {
     ) -> Monitor {
         // Views are read one after the other, and one that is reset while the
         // server recovers from a crash begins anew: the monitor sees to it.
+        // What this session read of the catalog so far, some hundred pages, would be counted in a
+        // run that lasts longer than a second.
+        let begun = self.read(&mut session);
+        if begun.is_ok() && self.has_reports {
+            let _asked = session.simple(reporting::REPORT);
+        }
         let monitor = Monitor::new(Counters::default(), pid, move || {
             if let Some(checkpointer) = &checkpointer {
                 checkpointer.wake_now_and_then();

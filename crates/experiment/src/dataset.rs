@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The form of [`MANIFEST`] that this version writes and reads.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// Below `data/`: the rows as loaded, never written again.
 const BASE: &str = "base";

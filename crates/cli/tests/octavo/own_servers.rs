@@ -16,6 +16,22 @@ use crate::{complaint, external::UsersServer, octavo};
 /// What stands in rows and statements, and must be nowhere else.
 const PRIVATE: &str = "mettwurst";
 
+/// Functions that tell when they run with a superuser's rights on a server of Octavo's, and one that
+/// a superuser alone may make.
+const HOSTILE: &str = "\
+    CREATE FUNCTION shop.harm(value text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN \
+      IF (SELECT rolsuper AND rolname LIKE 'octavo%' FROM pg_roles WHERE rolname = current_user) \
+      THEN RAISE 'harm is done'; END IF; RETURN value; END $$; \
+    CREATE FUNCTION shop.harm_by_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+      new.body := shop.harm(new.body); RETURN new; END $$; \
+    CREATE FUNCTION shop.harm_by_operator(a float8, b int) RETURNS float8 LANGUAGE sql AS \
+      $$ SELECT length(shop.harm('x')) * 1.0::float8 $$; \
+    CREATE OPERATOR public.* (LEFTARG = float8, RIGHTARG = int, FUNCTION = shop.harm_by_operator); \
+    CREATE FUNCTION shop.pg_wal_lsn_diff(a pg_lsn, b text) RETURNS numeric LANGUAGE sql AS \
+      $$ SELECT length(shop.harm('x'))::numeric $$; \
+    CREATE FUNCTION shop.bytes(value text) RETURNS int IMMUTABLE STRICT LANGUAGE internal \
+      AS 'textoctetlen';";
+
 /// A small advise on a database, with a script.
 fn advise(home: &Path, url: &str, arguments: &[&str]) -> Output {
     octavo()
@@ -115,14 +131,19 @@ fn a_database_of_postgres_is_copied_and_its_server_only_read() {
         &server,
         &format!(
             "CREATE TYPE shop.mood AS ENUM ('well', 'ill'); \
+             {HOSTILE} \
              CREATE TABLE shop.customer(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \
                name text NOT NULL UNIQUE, visits int NOT NULL DEFAULT 0, mood shop.mood, \
                paid numeric(10, 2), seen timestamptz, more jsonb, \
                initial text GENERATED ALWAYS AS (left(name, 1)) STORED); \
-             CREATE TABLE shop.note(customer bigint REFERENCES shop.customer, body text) \
+             CREATE TABLE shop.note(customer bigint REFERENCES shop.customer, \
+               body text CHECK (shop.harm(body) > '')) \
                PARTITION BY RANGE (customer); \
              CREATE TABLE shop.note_1 PARTITION OF shop.note FOR VALUES FROM (0) TO (5000); \
              CREATE TABLE shop.note_2 PARTITION OF shop.note DEFAULT; \
+             CREATE INDEX ON shop.customer(shop.bytes(name), shop.harm(name)); \
+             CREATE TRIGGER harms BEFORE INSERT ON shop.note FOR EACH ROW \
+               EXECUTE FUNCTION shop.harm_by_trigger(); \
              CREATE POLICY mine ON shop.note USING (true); \
              CREATE EXTENSION postgres_fdw; \
              CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1'); \
@@ -282,6 +303,9 @@ fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
          CREATE TABLE quick(a INT) ENGINE=MEMORY; \
          CREATE TABLE zipped(id INT PRIMARY KEY, body TEXT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4; \
          CREATE VIEW who AS SELECT id, name FROM customer; \
+         CREATE FUNCTION harm() RETURNS INT READS SQL DATA SQL SECURITY INVOKER \
+           RETURN (SELECT COUNT(*) FROM mysql.global_priv); \
+         CREATE FUNCTION harm_of_root() RETURNS INT READS SQL DATA RETURN harm(); \
          INSERT INTO customer(name, paid, seen, photo) SELECT CONCAT('{PRIVATE} \u{e4}', seq), \
            seq / 7, NOW(), UNHEX('ff00fe') FROM seq_1_to_5000;",
         wide.join(", ")
@@ -377,6 +401,14 @@ fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
         refused(home, &url, script, &arguments[..2], words);
     }
     let arguments = ["--page-sizes=16K", "--memory=8MiB", "--json"];
+    // Neither statements nor what root made on the user's server may do everything here.
+    for (function, code) in [("harm", "1142"), ("harm_of_root", "1142")] {
+        fs::write(home.join("mix.sql"), format!("SELECT {function}()")).unwrap();
+        let output = advise(home, &url, &arguments);
+        let said = complaint(&output);
+        assert!(!output.status.success() && said.contains(code), "{said}");
+        fs::remove_dir_all(home.join("work")).unwrap();
+    }
     let script = guessed(home, &url, &arguments);
     for part in [
         "SELECT * FROM `customer` WHERE `id` >= :key",

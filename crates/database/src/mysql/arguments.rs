@@ -163,6 +163,8 @@ pub(crate) fn common(programs: &Programs, layout: &Layout) -> Vec<OsString> {
     }
     arguments.push(path("--datadir=", &layout.data));
     arguments.push(path("--tmpdir=", &layout.temporary));
+    // Routines of a copy reach no other files.
+    arguments.push(path("--secure-file-priv=", &layout.temporary));
     arguments
 }
 
@@ -174,7 +176,6 @@ fn settings(version: &Version, page_size: PageSize, purpose: &Purpose) -> Vec<St
         "--performance-schema=OFF".into(),
         "--default-time-zone=+00:00".into(),
         "--event-scheduler=OFF".into(),
-        "--secure-file-priv=".into(),
         format!("--innodb-page-size={}", page_size.get()),
         format!("--innodb-buffer-pool-size={}", purpose.buffer().get()),
         "--innodb-use-native-aio=ON".into(),

@@ -39,8 +39,13 @@ pub(super) fn open(
     )?;
     drop(first);
     let mut setup = setup(programs.version.flavour);
-    setup.extend(layout.own_setup()?);
-    let mut session = instance.session(Some(ddl::DATABASE), &setup)?;
+    let own = layout.own_setup()?;
+    let is_copy = !own.is_empty();
+    setup.extend(own);
+    let mut session = match is_copy {
+        true => instance.owner_session(ddl::DATABASE, &setup)?,
+        false => instance.session(Some(ddl::DATABASE), &setup)?,
+    };
     read_only(&mut session, workload)?;
     let end = move || {
         // A server that does not stop well is killed, and recovers at its

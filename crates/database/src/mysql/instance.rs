@@ -25,9 +25,9 @@ use crate::{
     wire::Stream,
 };
 
-/// The account of data directories that Octavo made. It has no password: the
-/// data directory and the socket in it are shut to other users.
-const USER: &str = "root";
+/// The account of statements on a copy of the user's own database, which may do nothing outside of
+/// that: what others wrote into its triggers and routines runs with these rights.
+pub(super) const OWNER: &str = "octavo_owner";
 
 /// How long a server may take until it answers. It takes tenths of a second,
 /// and longer where it has to recover or to make a large log.
@@ -100,6 +100,7 @@ pub(crate) fn initialise(
 pub(crate) struct Instance {
     server: Server,
     data: PathBuf,
+    superuser: String,
 }
 
 impl Instance {
@@ -121,6 +122,7 @@ impl Instance {
         }
         Layout::make(&layout.temporary, account)?;
         Self::refuse_another(programs, layout)?;
+        let superuser = layout.superuser()?;
         let server = Server::launch(&Launch {
             program: &programs.server,
             arguments: arguments::of_server(programs, layout, page_size, purpose),
@@ -138,14 +140,19 @@ impl Instance {
                 // Not ours: ours waits for the other one's locks.
                 return None;
             }
-            match Session::open(Stream::Unix(stream), USER, "", None, &[], LOGIN_LIMIT) {
+            match Session::open(Stream::Unix(stream), &superuser, "", None, &[], LOGIN_LIMIT) {
                 // It is still starting or stopping again: its end tells why.
                 Err(ConnectionError::Lost(_)) => None,
                 answer => Some(answer),
             }
         })??;
         let data = layout.data.clone();
-        Ok((Self { server, data }, session))
+        let instance = Self {
+            server,
+            data,
+            superuser,
+        };
+        Ok((instance, session))
     }
 
     /// A socket that someone listens at is another server's; one that nobody
@@ -168,14 +175,23 @@ impl Instance {
         Ok(())
     }
 
-    /// Opens another session.
+    /// Opens another session, which may do everything.
     pub(crate) fn session(&self, database: Option<&str>, setup: &[String]) -> Result<Session> {
+        self.session_as(&self.superuser, database, setup)
+    }
+
+    /// Opens a session of the user's statements on a copy of his database.
+    pub(super) fn owner_session(&self, database: &str, setup: &[String]) -> Result<Session> {
+        self.session_as(OWNER, Some(database), setup)
+    }
+
+    fn session_as(&self, user: &str, database: Option<&str>, setup: &[String]) -> Result<Session> {
         let stream = socket::connect(&self.data, SOCKET)
             .map_err(|error| ConnectionError::Lost(Box::new(error)))?;
         let stream = Stream::Unix(stream);
         Ok(Session::open(
             stream,
-            USER,
+            user,
             "",
             database,
             setup,

@@ -21,6 +21,10 @@ pub(crate) const SOCKET: &str = "octavo.sock";
 /// The file with the server's number in the data directory.
 pub(crate) const PID_FILE: &str = "octavo.pid";
 
+/// The account that servers are made with. It has no password: the data directory and the socket in
+/// it are shut to other users.
+pub(super) const ROOT: &str = "root";
+
 /// The parts of a snapshot or run directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
@@ -36,6 +40,8 @@ pub(crate) struct Layout {
     pub(super) page_size: PathBuf,
     /// How sessions are set where this is a copy of the user's own data.
     own_setup: PathBuf,
+    /// The superuser of such a copy.
+    superuser: PathBuf,
 }
 
 impl Layout {
@@ -49,6 +55,7 @@ impl Layout {
             log: directory.join("server.log"),
             page_size: directory.join("page-size"),
             own_setup: directory.join("own-setup"),
+            superuser: directory.join("superuser"),
             directory,
         })
     }
@@ -85,6 +92,19 @@ impl Layout {
             Ok(setup) => Ok(setup.lines().map(str::to_owned).collect()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(named("read", &self.own_setup)(error)),
+        }
+    }
+
+    /// Notes the account that may do everything on a copy of the user's own data.
+    pub(super) fn note_superuser(&self, name: &str) -> Result<()> {
+        fs::write(&self.superuser, name).map_err(named("write", &self.superuser))
+    }
+
+    /// The account that may do everything. Elsewhere it is the one that servers are made with.
+    pub(super) fn superuser(&self) -> Result<String> {
+        match fs::read_to_string(&self.superuser) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ROOT.into()),
+            read => read.map_err(named("read", &self.superuser)),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use octavo_units::PageSize;
-use octavo_workload::ConnectionError;
+use octavo_workload::{ConnectionError, Workload};
 use rustix::process::Signal;
 
 use super::{refusal::refuse, session::Session, shared_memory};
@@ -33,8 +33,35 @@ const LOG: &str = "server.log";
 /// cluster itself.
 const PAGE_BYTES: &str = "page-bytes";
 
-/// The superuser, the only one.
+/// The superuser.
 pub(super) const USER: &str = "octavo";
+
+/// Who a session is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Octavo, which may do everything.
+    Superuser,
+    /// The owner of a copy of the user's database, who may do nothing outside of it: what others
+    /// wrote into its functions, triggers and constraints runs with these rights.
+    Owner,
+}
+
+impl Role {
+    /// Of the statements of a workload.
+    pub(super) fn of(workload: &dyn Workload) -> Self {
+        match workload.copy_of() {
+            Some(_) => Self::Owner,
+            None => Self::Superuser,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Superuser => USER,
+            Self::Owner => "octavo_owner",
+        }
+    }
+}
 
 /// The database that initdb leaves for use.
 pub(super) const DATABASE: &str = "postgres";
@@ -197,15 +224,16 @@ impl Cluster {
 
 /// What a server says to a login once it does not start or recover any more.
 fn answer_of(server: &Server, cluster: &Path) -> Result<Result<Session, ConnectionError>> {
-    start::wait_until_ready(
-        server,
-        START_LIMIT,
-        &mut || match connect(cluster, DATABASE, &[]) {
-            // It refuses until then, and before there is no socket.
-            Err(ConnectionError::Lost(_)) => None,
-            answer => Some(answer),
-        },
-    )
+    start::wait_until_ready(server, START_LIMIT, &mut || match connect(
+        cluster,
+        Role::Superuser,
+        DATABASE,
+        &[],
+    ) {
+        // It refuses until then, and before there is no socket.
+        Err(ConnectionError::Lost(_)) => None,
+        answer => Some(answer),
+    })
 }
 
 /// The cluster below the directory of a snapshot or a run.
@@ -242,6 +270,7 @@ pub(super) fn restore(snapshot: &Path, run: &Path) -> Result<RestoreMethod> {
 
 fn connect(
     cluster: &Path,
+    role: Role,
     database: &str,
     options: &[(&str, String)],
 ) -> Result<Session, ConnectionError> {
@@ -249,7 +278,7 @@ fn connect(
         socket::connect(cluster, SOCKET).map_err(|error| ConnectionError::Lost(Box::new(error)))?;
     Session::open(
         Stream::Unix(stream),
-        USER,
+        role.name(),
         None,
         database,
         &with_always(options),
@@ -275,14 +304,29 @@ pub(super) struct Started {
 }
 
 impl Started {
-    /// Opens a session with parameters of its own.
+    /// Opens a session of the superuser with parameters of its own.
     pub(super) fn connect(&self, options: &[(&str, String)]) -> Result<Session> {
-        Ok(connect(&self.cluster.path(), DATABASE, options)?)
+        self.connect_as(Role::Superuser, options)
+    }
+
+    /// Opens one for what the server itself has: along the search path of a copy of the user's
+    /// database it would run functions and operators of others with a superuser's rights.
+    pub(super) fn connect_beside(&self) -> Result<Session> {
+        self.connect(&[("search_path", "pg_catalog".into())])
+    }
+
+    pub(super) fn connect_as(&self, role: Role, options: &[(&str, String)]) -> Result<Session> {
+        Ok(connect(&self.cluster.path(), role, DATABASE, options)?)
     }
 
     /// Opens a session in the database that others are made of.
     pub(super) fn connect_to_template(&self) -> Result<Session> {
-        Ok(connect(&self.cluster.path(), "template1", &[])?)
+        Ok(connect(
+            &self.cluster.path(),
+            Role::Superuser,
+            "template1",
+            &[],
+        )?)
     }
 
     /// How the server ended, and what it said last; `None` while it runs.

@@ -3,7 +3,10 @@
 use octavo_units::ByteCount;
 use octavo_workload::{ConnectionError, Workload, connection::RowVisitor, schema::Table};
 
-use super::{cluster::Cluster, session::Session};
+use super::{
+    cluster::{Cluster, Role},
+    session::Session,
+};
 use crate::{Inspection, Result, at_rest::AtRest, ddl::select};
 
 /// The buffer of a server that only looks.
@@ -16,10 +19,13 @@ pub(super) fn open(cluster: Cluster, workload: &dyn Workload) -> Result<AtRest<S
         &[
             ("shared_buffers", format!("{}kB", BUFFER.get() >> 10)),
             ("autovacuum", "off".into()),
+            // Errors of statements may have the user's values in them.
+            ("log_min_messages", "log".into()),
         ],
         None,
     )?;
-    let mut session = server.connect(&[("default_transaction_read_only", "on".into())])?;
+    let options = [("default_transaction_read_only", "on".into())];
+    let mut session = server.connect_as(Role::of(workload), &options)?;
     session.prepare_all(workload.statements())?;
     let end = move || {
         // Nothing was written that would be missed; a server that does not

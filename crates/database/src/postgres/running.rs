@@ -8,7 +8,7 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 
 use super::{
     Postgres,
-    cluster::{Cluster, Started},
+    cluster::{Cluster, Role, Started},
     memory_limiter::MemoryLimiter,
     programs::major_of,
     refusal::refuse,
@@ -47,6 +47,8 @@ pub(super) struct RunningPostgres {
     write_back: Option<WriteBack>,
     server: Started,
     group: Option<Arc<MemoryGroup>>,
+    /// Of the clients' sessions.
+    role: Role,
     options: Vec<(&'static str, String)>,
     level: Isolation,
     statements: &'static [Statement],
@@ -80,7 +82,7 @@ impl RunningPostgres {
         // The limit comes once the server is up: what it takes at its start
         // is not known before, and no data is read by it.
         let server = cluster.start(&parameters, group.as_deref())?;
-        let mut monitor = server.connect(&[])?;
+        let mut monitor = server.connect_beside()?;
         let about = About::read(&mut monitor)?;
         if about.page_size != Some(settings.page_size) {
             return Err(refuse(
@@ -143,6 +145,7 @@ impl RunningPostgres {
                 (None, false) => StoragePath::PageCache,
             },
             group,
+            role: Role::of(workload),
             options,
             statements: workload.statements(),
             conditions,
@@ -315,7 +318,7 @@ impl About {
 
 impl Running for RunningPostgres {
     fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>> {
-        let session = self.server.connect(&self.options)?;
+        let session = self.server.connect_as(self.role, &self.options)?;
         let mut session = session.at_level(self.level);
         session.prepare_all(self.statements)?;
         Ok(match &self.sessions {

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -16,6 +17,7 @@ use super::{
         Flavour,
         ddl::DATABASE,
         failure::numbered,
+        instance::OWNER,
         layout::{Layout, SOCKET},
         session::Session,
     },
@@ -150,13 +152,16 @@ impl Dump {
             },
         })?;
         session.simple("SET GLOBAL max_allowed_packet=1073741824")?;
+        make_accounts(session, layout, &name)?;
         let (file, log) = (self.file(), self.log());
         let before = fs::metadata(&log).map_or(0, |status| status.len());
         let mut arguments: Vec<OsString> = vec![
             "--no-defaults".into(),
             // Where the program works, whatever the length of that path.
             format!("--socket={SOCKET}").into(),
-            "--user=root".into(),
+            format!("--user={OWNER}").into(),
+            // No commands of the client's own, such as for a shell.
+            "--binary-mode".into(),
             "--default-character-set=utf8mb4".into(),
             "--max-allowed-packet=1G".into(),
             format!("--database={}", setup.name).into(),
@@ -186,6 +191,11 @@ impl Dump {
             }
             done => done?,
         }
+        for privileges in MAKING_FOR_OTHERS {
+            // That which it was given.
+            let _others_are_not_known =
+                session.simple(&format!("REVOKE {privileges} ON *.* FROM {}", account()));
+        }
         session.simple(&format!("USE {name}"))?;
         make_definers(session, &name)?;
         look_at_tables(session)
@@ -209,6 +219,47 @@ fn look_at_tables(session: &mut Session) -> Result<u64> {
             .unwrap_or_default();
     }
     Ok(rows)
+}
+
+/// The account that a copy is restored with, and whose statements run on it.
+fn account() -> String {
+    format!("'{OWNER}'@'localhost'")
+}
+
+/// The right to make triggers, views and routines that run with the rights of others, by the names
+/// that it has in MariaDB from 10.5 on, MySQL from 8.2 on and 8.0, and before.
+const MAKING_FOR_OTHERS: [&str; 4] = [
+    "SET USER",
+    "SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER",
+    "SET_USER_ID",
+    "SUPER",
+];
+
+/// Makes the account that a dump is restored with: routines in it may be written so that the client
+/// takes a part of them for statements. The superuser gets a name that no dump can know, so that none
+/// of them runs with its rights.
+fn make_accounts(session: &mut Session, layout: &Layout, database: &str) -> Result<()> {
+    // Its keys are random.
+    let unknown = RandomState::new().build_hasher().finish();
+    let superuser = format!("octavo_{unknown:016x}");
+    layout.note_superuser(&superuser)?;
+    session.simple(&format!(
+        "RENAME USER 'root'@'localhost' TO '{superuser}'@'localhost'"
+    ))?;
+    let account = account();
+    session.simple(&format!("CREATE USER {account}"))?;
+    for of in [database, DATABASE] {
+        session.simple(&format!("GRANT ALL ON {of}.* TO {account}"))?;
+    }
+    for privileges in MAKING_FOR_OTHERS {
+        if session
+            .simple(&format!("GRANT {privileges} ON *.* TO {account}"))
+            .is_ok()
+        {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the accounts with whose rights triggers, views and routines run.

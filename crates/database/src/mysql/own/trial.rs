@@ -86,7 +86,7 @@ impl Trial {
         // As the sessions of clients will be.
         let setup = layout.own_setup()?;
         Ok(Self {
-            session: server.session(Some(DATABASE), &setup)?,
+            session: server.owner_session(DATABASE, &setup)?,
             title: programs.version.flavour.kind().title,
             _server: server,
             _home: home,

@@ -38,7 +38,7 @@ use octavo_recording::Recording;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::{CopyOf, Copying};
 
-use super::{configured::Postgres, load, session::Session};
+use super::{cluster::Role, configured::Postgres, load, session::Session};
 use crate::{
     CopyOwn, Derive, Guess, LoadReport, Own, OwnError, Progress, Result, Tried,
     own::{Statements, digested::FoundDigests, make_private, told_if_lost},
@@ -139,10 +139,11 @@ impl Derive for Postgres {
         Dump::in_directory(from)?.restore(&tools, &server, &mut || {
             written(0) == ControlFlow::Break(())
         })?;
-        let mut session = server.connect(&[])?;
+        let mut session = server.connect_beside()?;
         load::settle(&mut session)?;
         let after = log_written(&mut session)?;
-        let rows = count_rows(&mut session)?;
+        // Planning a question evaluates what indexes are made of.
+        let rows = count_rows(&mut server.connect_as(Role::Owner, &[])?)?;
         // As the user's own were asked for.
         let bytes = session.one(&format!("SELECT {}", original::BYTES))?;
         let bytes = bytes

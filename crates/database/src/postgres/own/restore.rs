@@ -11,7 +11,10 @@ use std::{
 use rustix::process::Signal;
 
 use super::{
-    super::cluster::{DATABASE, Started, USER},
+    super::{
+        cluster::{DATABASE, Role, Started},
+        session::Session,
+    },
     setup::Setup,
     tools::Tools,
 };
@@ -36,7 +39,7 @@ const SETUP: &str = "setup.json";
 const LIMIT: Duration = Duration::from_hours(24);
 
 /// What neither holds rows nor changes how they are found, and what reaches for other servers. Of
-/// who may do what nothing is left: all is asked by one user who may do everything.
+/// who may do what nothing is left: one owner has all.
 /// Through foreign tables statements would reach the servers that these lead to.
 const LEFT_OUT: [&str; 13] = [
     "ACL",
@@ -52,6 +55,22 @@ const LEFT_OUT: [&str; 13] = [
     "SERVER",
     "SUBSCRIPTION",
     "USER MAPPING",
+];
+
+/// What a superuser alone may make. None of it runs what users wrote.
+const OF_SUPERUSERS: [&str; 11] = [
+    "ACCESS METHOD",
+    "CAST",
+    "EXTENSION",
+    // Those with estimators of their own, with what they commute with.
+    "OPERATOR",
+    "OPERATOR CLASS",
+    "OPERATOR FAMILY",
+    "PROCEDURAL LANGUAGE",
+    "SHELL TYPE",
+    "TEXT SEARCH PARSER",
+    "TEXT SEARCH TEMPLATE",
+    "TRANSFORM",
 ];
 
 /// Extensions that lead to other servers and to files.
@@ -100,7 +119,8 @@ impl Dump {
         setup.write(&self.directory.join(SETUP))
     }
 
-    /// Puts all of it into the server's database, by two sessions at a time.
+    /// Puts all of it into the server's database, by two sessions at a time. They are its owner's:
+    /// rows pass through functions of the user's in constraints and indexes.
     ///
     /// # Errors
     /// [`DatabaseError::Rows`] for what the server does not take.
@@ -114,49 +134,129 @@ impl Dump {
         setup.apply(server).map_err(|error| DatabaseError::Rows {
             reason: format!("texts cannot be sorted as {}: {error}", setup.order()),
         })?;
-        let list = self.list(tools, server)?;
-        let done = self.restore_listed(&list, tools, server, stopped);
-        files::remove(&list)?;
-        done
+        let mut session = server.connect_beside()?;
+        let kept = self.kept(tools, &mut session)?;
+        let is_of_superusers = |line: &String| is_of_superusers(line, &setup);
+        let parts: Vec<&[String]> = kept
+            .chunk_by(|a, b| is_of_superusers(a) == is_of_superusers(b))
+            .collect();
+        // Rows are in it.
+        let last = parts.iter().rposition(|part| !is_of_superusers(&part[0]));
+        for (number, part) in parts.iter().enumerate() {
+            let list = Listed {
+                dump: self,
+                tools,
+                server,
+                lines: part,
+            };
+            if is_of_superusers(&part[0]) {
+                list.restore(Role::Superuser, &[], stopped)?;
+                setup.hand_over(&mut session)?;
+            } else if Some(number) == last {
+                list.restore_with_rows(Role::Owner, stopped)?;
+            } else {
+                list.restore(Role::Owner, &[], stopped)?;
+            }
+        }
+        Setup::settle_owner(&mut session)
     }
 
-    fn restore_listed(
-        &self,
-        list: &Path,
-        tools: &Tools,
-        server: &Started,
-        stopped: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
-        let restore = |sections: &[&str], stopped: &mut dyn FnMut() -> bool| {
-            let mut arguments = vec!["--no-owner", "--no-privileges", "--no-tablespaces"];
-            // Older ones read what was written to a pipe in its order alone.
-            if tools.major >= 13 {
-                arguments.push("--jobs=2");
-            }
-            arguments.extend(sections);
-            let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-            arguments.extend(["--use-list".into(), list.into(), self.file().into()]);
-            self.run_on(server, &tools.path("pg_restore"), arguments, stopped)
+    /// The lines of the dump's content that are restored, in their order.
+    fn kept(&self, tools: &Tools, session: &mut Session) -> Result<Vec<String>> {
+        let program = tools.path("pg_restore");
+        let failed = |reason: String| DatabaseError::Program {
+            action: "list what was copied",
+            program: program.clone(),
+            reason,
         };
-        let rows = self.rows();
+        let output = Command::new(&program)
+            .arg("--list")
+            .arg(self.file())
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| failed(error.to_string()))?;
+        if !output.status.success() {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        let available = session.texts("SELECT name FROM pg_available_extensions")?;
+        let available: Vec<String> = available.into_iter().flatten().flatten().collect();
+        let all = String::from_utf8_lossy(&output.stdout);
+        let kept: Vec<&str> = all
+            .lines()
+            .filter(|line| is_kept(line, &available))
+            .collect();
+        // Extensions that are left out may have had rows to dump.
+        let left_out = |line: &str| line.contains("; 3079 ") && !is_kept(line, &available);
+        let is_all = !all.lines().any(left_out);
+        let has_table = |line: &&&str| match named(line, "TABLE DATA") {
+            Some(table) => is_all || kept.iter().any(|of| named(of, "TABLE") == Some(table)),
+            None => true,
+        };
+        let kept = kept.iter().filter(has_table);
+        Ok(kept.map(|line| (*line).to_owned()).collect())
+    }
+}
+
+/// Some lines of a dump's content, which are restored together.
+struct Listed<'l> {
+    dump: &'l Dump,
+    tools: &'l Tools,
+    server: &'l Started,
+    lines: &'l [String],
+}
+
+impl Listed<'_> {
+    /// Restores all lines, and the rows that are in no table of the dump.
+    fn restore_with_rows(&self, role: Role, stopped: &mut dyn FnMut() -> bool) -> Result<()> {
+        let rows = self.dump.rows();
         if !rows.exists() {
-            return restore(&[], stopped);
+            return self.restore(role, &[], stopped);
         }
         // Triggers, indexes and foreign keys come when all rows are there.
-        restore(&["--section=pre-data", "--section=data"], stopped)?;
+        self.restore(role, &["--section=pre-data", "--section=data"], stopped)?;
         let mut arguments: Vec<OsString> = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
             .iter()
             .map(Into::into)
             .collect();
         arguments.extend(["--file".into(), rows.into()]);
-        self.run_on(server, &tools.path("psql"), arguments, stopped)?;
-        restore(&["--section=post-data"], stopped)
+        self.run(role, &self.tools.path("psql"), arguments, stopped)?;
+        self.restore(role, &["--section=post-data"], stopped)
+    }
+
+    /// Restores the lines that are of these sections, or of any.
+    fn restore(
+        &self,
+        role: Role,
+        sections: &[&str],
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        // Beside the server, since two may be made of one dump.
+        let list = self.server.path().with_extension("list");
+        let text: String = self
+            .lines
+            .iter()
+            .flat_map(|line| [line.as_str(), "\n"])
+            .collect();
+        fs::write(&list, text).map_err(files::named("write", &list))?;
+        let mut arguments = vec!["--no-owner", "--no-privileges", "--no-tablespaces"];
+        // Older ones read what was written to a pipe in its order alone.
+        if self.tools.major >= 13 {
+            arguments.push("--jobs=2");
+        }
+        arguments.extend(sections);
+        let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+        let dumped = self.dump.file();
+        arguments.extend(["--use-list".into(), list.clone().into(), dumped.into()]);
+        let done = self.run(role, &self.tools.path("pg_restore"), arguments, stopped);
+        files::remove(&list)?;
+        done
     }
 
     /// Runs one of the makers' programs on the server's database.
-    fn run_on(
+    fn run(
         &self,
-        server: &Started,
+        role: Role,
         program: &Path,
         mut arguments: Vec<OsString>,
         stopped: &mut dyn FnMut() -> bool,
@@ -164,13 +264,13 @@ impl Dump {
         // Its socket is where the program works, whatever the length of that path.
         let place = [
             "--username",
-            USER,
+            role.name(),
             "--dbname",
             DATABASE,
             "--host=/proc/self/cwd",
         ];
         arguments.extend(place.map(OsString::from));
-        let (path, log) = (server.path(), self.log());
+        let (path, log) = (self.server.path(), self.dump.log());
         let before = fs::metadata(&log).map_or(0, |status| status.len());
         let launch = Launch {
             program,
@@ -191,73 +291,59 @@ impl Dump {
             done => done,
         }
     }
+}
 
-    /// Writes what is restored of the dump's content, and answers where.
-    fn list(&self, tools: &Tools, server: &Started) -> Result<PathBuf> {
-        let program = tools.path("pg_restore");
-        let failed = |reason: String| DatabaseError::Program {
-            action: "list what was copied",
-            program: program.clone(),
-            reason,
-        };
-        let output = Command::new(&program)
-            .arg("--list")
-            .arg(self.file())
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| failed(error.to_string()))?;
-        if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
-        }
-        let mut session = server.connect(&[])?;
-        let available = session.texts("SELECT name FROM pg_available_extensions")?;
-        let available: Vec<String> = available.into_iter().flatten().flatten().collect();
-        let all = String::from_utf8_lossy(&output.stdout);
-        let kept: Vec<&str> = all
-            .lines()
-            .filter(|line| is_kept(line, &available))
-            .collect();
-        // Extensions that are left out may have had rows to dump.
-        let left_out = |line: &str| line.contains("; 3079 ") && !is_kept(line, &available);
-        let is_all = !all.lines().any(left_out);
-        let has_table = |line: &&&str| match named(line, "TABLE DATA") {
-            Some(table) => is_all || kept.iter().any(|of| named(of, "TABLE") == Some(table)),
-            None => true,
-        };
-        let kept = kept.iter().filter(has_table);
-        let text: String = kept.flat_map(|line| [*line, "\n"]).collect();
-        // Beside the server, since two may be made of one dump.
-        let file = server.path().with_extension("list");
-        fs::write(&file, text).map_err(files::named("write", &file))?;
-        Ok(file)
+/// A line of `pg_restore --list`: `3349; 1262 16384 TABLE public item owner`.
+struct Line<'l> {
+    /// The number of the catalog, and the object's in it.
+    object: Option<(u32, u32)>,
+    /// Kind, schema, name and owner.
+    what: &'l str,
+}
+
+impl<'l> Line<'l> {
+    /// Lines that begin with a semicolon are comments.
+    fn read(line: &'l str) -> Option<Self> {
+        let (_, entry) = line.split_once("; ").filter(|(id, _)| !id.is_empty())?;
+        let mut parts = entry.splitn(3, ' ');
+        let mut number = || parts.next()?.parse().ok();
+        let object = number().zip(number());
+        Some(Self {
+            object,
+            what: parts.next()?,
+        })
+    }
+
+    /// What follows on the kind, if it is of this one.
+    fn of(&self, kind: &str) -> Option<&'l str> {
+        self.what.strip_prefix(kind)?.strip_prefix(' ')
     }
 }
 
-/// Whether a line of `pg_restore --list` is restored: `3349; 1262 16384 TABLE public item owner`.
+/// Whether a line is restored.
 fn is_kept(line: &str, available: &[String]) -> bool {
-    // Lines that begin with a semicolon are comments.
-    let Some((_, entry)) = line.split_once("; ").filter(|(id, _)| !id.is_empty()) else {
+    let Some(line) = Line::read(line) else {
         return false;
     };
-    // The numbers of the catalog and of the object.
-    let what = entry.splitn(3, ' ').nth(2).unwrap_or_default();
-    let is = |kind: &str| {
-        what.strip_prefix(kind)
-            .is_some_and(|rest| rest.starts_with(' '))
-    };
-    if let Some(name) = what.strip_prefix("EXTENSION - ") {
+    if let Some(name) = line.of("EXTENSION -") {
         let name = name.trim_end();
         return available.iter().any(|known| known == name) && !LEADING_AWAY.contains(&name);
     }
-    !LEFT_OUT.iter().any(|kind| is(kind))
+    !LEFT_OUT.iter().any(|kind| line.of(kind).is_some())
+}
+
+/// Whether a superuser alone may make what a line is about.
+fn is_of_superusers(line: &str, setup: &Setup) -> bool {
+    let Some(line) = Line::read(line) else {
+        return false;
+    };
+    let listed = |(catalog, object)| setup.is_of_superusers(catalog, object);
+    OF_SUPERUSERS.iter().any(|kind| line.of(kind).is_some()) || line.object.is_some_and(listed)
 }
 
 /// Schema and name, without the owner, in a line of this kind.
 fn named<'l>(line: &'l str, kind: &str) -> Option<&'l str> {
-    let (_, entry) = line.split_once("; ")?;
-    let what = entry.splitn(3, ' ').nth(2)?;
-    let name = what.strip_prefix(kind)?.strip_prefix(' ')?;
+    let name = Line::read(line)?.of(kind)?;
     name.rsplit_once(' ').map(|(name, _)| name)
 }
 
@@ -326,6 +412,27 @@ mod tests {
         let data = "3343; 0 16386 TABLE DATA public my item owner";
         assert_eq!(named(data, "TABLE DATA"), Some("public my item"));
         assert_eq!(named(data, "SEQUENCE"), None);
+    }
+
+    #[test]
+    fn what_a_superuser_alone_may_make_is_known() {
+        let setup: Setup = serde_json::from_str(
+            r#"{"encoding": "UTF8", "collate": "C", "ctype": "C", "search_path": "", "settings": [],
+                "of_superusers": [{"catalog": 1255, "object": 16400, "function": "public.in_c(integer)",
+                    "is_public": true}]}"#,
+        )
+        .unwrap();
+        for (line, wanted) in [
+            ("2; 3079 16400 EXTENSION - pg_trgm ", true),
+            ("3; 2616 16401 OPERATOR CLASS public reversed owner", true),
+            ("4; 0 0 SHELL TYPE public pair owner", true),
+            ("5; 1255 16400 FUNCTION public in_c(integer) owner", true),
+            ("6; 1255 16401 FUNCTION public in_sql(integer) owner", false),
+            ("7; 1259 16400 TABLE public item owner", false),
+            ("; Archive created at 2026-11-26", false),
+        ] {
+            assert_eq!(is_of_superusers(line, &setup), wanted, "{line}");
+        }
     }
 
     #[test]

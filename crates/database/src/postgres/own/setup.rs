@@ -5,7 +5,10 @@ use std::path::Path;
 use octavo_workload::ConnectionError;
 use serde::{Deserialize, Serialize};
 
-use super::super::cluster::{DATABASE, Started};
+use super::super::{
+    cluster::{DATABASE, Role, Started},
+    session::Session,
+};
 use crate::{Result, files};
 
 /// Encoding, order of texts, and settings of sessions.
@@ -23,7 +26,27 @@ pub(super) struct Setup {
     search_path: String,
     /// Names and values.
     settings: Vec<(String, String)>,
+    /// What a superuser alone may make besides what is told by its kind.
+    of_superusers: Vec<OfSuperuser>,
 }
+
+/// A function in C or the like, or one that is marked as leaking nothing, or a type with functions
+/// of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OfSuperuser {
+    /// The number of its catalog, and its own there.
+    catalog: u32,
+    object: u32,
+    /// Of a function its name with the types of its parameters.
+    function: Option<String>,
+    /// Whether everybody may call it.
+    is_public: bool,
+}
+
+/// Parameters that a superuser alone may set unless others are granted it, from version 15 on:
+/// functions come with settings of them, which do no harm.
+const SETTABLE: &str = "session_replication_role, log_statement, log_duration, \
+    log_min_duration_statement, deadlock_timeout";
 
 /// As a part of a question: what sessions may set of how statements are planned, of how values are
 /// written, and of their memory. The path was noted before it was emptied.
@@ -40,7 +63,21 @@ pub(super) const QUESTION: &str = "\
           'extra_float_digits', 'work_mem', 'hash_mem_multiplier', 'random_page_cost', \
           'seq_page_cost', 'cpu_tuple_cost', 'cpu_index_tuple_cost', 'cpu_operator_cost', \
           'effective_io_concurrency', 'from_collapse_limit', 'join_collapse_limit', 'geqo', \
-          'geqo_threshold', 'max_parallel_workers_per_gather', 'plan_cache_mode'))) \
+          'geqo_threshold', 'max_parallel_workers_per_gather', 'plan_cache_mode')), \
+      'of_superusers', (SELECT coalesce(json_agg(json_build_object('catalog', m.catalog, \
+          'object', m.oid, 'function', m.function, 'is_public', m.is_public)), '[]') FROM ( \
+        SELECT 'pg_proc'::regclass::oid::bigint AS catalog, p.oid::bigint, \
+            p.oid::regprocedure::text AS function, \
+            has_function_privilege('public', p.oid, 'EXECUTE') AS is_public FROM pg_proc AS p \
+          JOIN pg_language AS l ON l.oid = p.prolang \
+          LEFT JOIN pg_aggregate AS a ON a.aggfnoid = p.oid \
+          WHERE (a.aggfnoid IS NULL AND (NOT l.lanpltrusted OR p.proleakproof \
+              OR to_jsonb(p) ->> 'prosupport' <> '-') \
+            OR 'internal'::regtype IN (a.aggtranstype, a.aggmtranstype)) \
+        UNION ALL SELECT 'pg_type'::regclass::oid::bigint, t.oid::bigint, NULL, true \
+          FROM pg_type AS t WHERE t.typtype = 'b' AND t.typcategory <> 'A') AS m \
+        WHERE m.oid >= 16384 AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.deptype = 'e' \
+          AND d.classid = m.catalog AND d.objid = m.oid))) \
     FROM pg_database AS d WHERE d.datname = current_database())";
 
 impl Setup {
@@ -88,12 +125,80 @@ impl Setup {
         serde_json::from_slice(&text).map_err(|error| files::named("read", file)(error.into()))
     }
 
-    /// Makes the server's database anew with them.
+    /// Whether a superuser alone may make an object.
+    pub(super) fn is_of_superusers(&self, catalog: u32, object: u32) -> bool {
+        let mut all = self.of_superusers.iter();
+        all.any(|of| (of.catalog, of.object) == (catalog, object))
+    }
+
+    /// Gives what the superuser made to the owner, as far as that has no more rights by it: tables of
+    /// extensions, whose rows are copied, and functions. Those that are not for everybody, such as of
+    /// languages that reach the whole machine, are for nobody here.
+    pub(super) fn hand_over(&self, session: &mut Session) -> Result<()> {
+        let owner = Role::Owner.name();
+        let mut statements = Vec::new();
+        for of in &self.of_superusers {
+            let Some(function) = &of.function else {
+                continue;
+            };
+            let there = format!("SELECT to_regprocedure({})", quoted(function));
+            if session.one(&there)?.is_none() {
+                continue;
+            }
+            statements.push(match of.is_public {
+                true => format!("ALTER ROUTINE {function} OWNER TO {owner}"),
+                false => format!("REVOKE EXECUTE ON ROUTINE {function} FROM PUBLIC"),
+            });
+        }
+        let tables = session.texts(
+            "SELECT c.oid::regclass::text, c.relkind::text FROM pg_class AS c \
+             JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid \
+             WHERE d.deptype = 'e' AND c.relkind IN ('r', 'p', 'm', 'v', 'S') \
+               AND c.relowner = current_user::regrole",
+        )?;
+        for row in tables {
+            let [Some(table), Some(kind)] = <[_; 2]>::try_from(row).unwrap_or_default() else {
+                continue;
+            };
+            statements.push(match kind.as_str() {
+                "v" | "S" => format!("GRANT ALL ON {table} TO {owner}"),
+                _ => format!("ALTER TABLE {table} OWNER TO {owner}"),
+            });
+        }
+        let schemas = session.texts(
+            "SELECT n.oid::regnamespace::text FROM pg_namespace AS n JOIN pg_depend AS d \
+             ON d.classid = 'pg_namespace'::regclass AND d.objid = n.oid WHERE d.deptype = 'e'",
+        )?;
+        for schema in schemas.into_iter().flatten().flatten() {
+            statements.push(format!("GRANT ALL ON SCHEMA {schema} TO {owner}"));
+        }
+        for sql in statements {
+            session.simple(&sql)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what the schema's code may have set for the owner's sessions, and keeps what it says
+    /// to the server's log, which may be values of rows, out of that.
+    pub(super) fn settle_owner(session: &mut Session) -> Result<()> {
+        let owner = Role::Owner.name();
+        for sql in [
+            format!("ALTER ROLE {owner} RESET ALL"),
+            format!("ALTER ROLE {owner} IN DATABASE {DATABASE} RESET ALL"),
+            format!("ALTER ROLE {owner} SET log_min_messages = panic"),
+        ] {
+            session.simple(&sql)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the server's database anew with them, and its owner.
     ///
     /// # Errors
     /// Where the server does not have such an order of texts.
     pub(super) fn apply(&self, server: &Started) -> Result<()> {
         let mut session = server.connect_to_template()?;
+        let owner = Role::Owner.name();
         let mut create = format!(
             "CREATE DATABASE {DATABASE} TEMPLATE template0 ENCODING {} LC_COLLATE {} LC_CTYPE {}",
             quoted(&self.encoding),
@@ -104,6 +209,10 @@ impl Setup {
             create += &format!(" LOCALE_PROVIDER icu ICU_LOCALE {}", quoted(locale));
         }
         session.simple(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+        let there = format!("SELECT 1 FROM pg_roles WHERE rolname = {}", quoted(owner));
+        if session.one(&there)?.is_none() {
+            session.simple(&format!("CREATE ROLE {owner} LOGIN"))?;
+        }
         session.simple(&create)?;
         for (name, value) in &self.settings {
             // What a server of another version does not have is left out.
@@ -124,7 +233,15 @@ impl Setup {
         session.simple(&format!(
             "ALTER DATABASE {DATABASE} SET search_path = {path}"
         ))?;
-        Ok(())
+        // Who owns a database may change its settings, which are those of all sessions.
+        session.simple(&format!("GRANT ALL ON DATABASE {DATABASE} TO {owner}"))?;
+        let mut session = server.connect_beside()?;
+        session.simple(&format!("ALTER SCHEMA public OWNER TO {owner}"))?;
+        let version = session.one("SHOW server_version_num")?;
+        if version.and_then(|number| number.parse().ok()).unwrap_or(0) >= 150_000 {
+            session.simple(&format!("GRANT SET ON PARAMETER {SETTABLE} TO {owner}"))?;
+        }
+        Self::settle_owner(&mut session)
     }
 }
 
@@ -209,7 +326,7 @@ mod tests {
         let server = cluster.start(&[("fsync", "off".into())], None).unwrap();
         let setup: Setup = serde_json::from_str(
             r#"{"encoding": "LATIN1", "collate": "xx_XX.ISO-8859-1", "ctype": "xx_XX.ISO-8859-1",
-                "search_path": "\"$user\", \"a, b\"",
+                "search_path": "\"$user\", \"a, b\"", "of_superusers": [],
                 "settings": [["work_mem", "7MB"], ["no_such_setting", "1"]]}"#,
         )
         .unwrap();

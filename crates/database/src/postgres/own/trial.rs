@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::{
     super::{
         KIND,
-        cluster::{Cluster, Started},
+        cluster::{Cluster, Role, Started},
         configured::Postgres,
         failure::ServerError,
         load,
@@ -85,7 +85,7 @@ impl Trial {
                 other => other,
             })?;
         Ok(Self {
-            session: server.connect(&[])?,
+            session: server.connect_as(Role::Owner, &[])?,
             _server: server,
             by_bytes,
             _home: home,

@@ -26,7 +26,7 @@ use octavo_workload::{
 };
 
 use super::{
-    cluster::{self, Started},
+    cluster::{self, Role, Started},
     configured::Postgres,
     kind::KIND,
     programs::major_of,
@@ -92,7 +92,7 @@ fn open(server: &Started, wanted: &PagesWanted<'_>) -> Result<Session> {
     if statements.any(|statement| statement.is_planned_by_values) {
         options.push(("plan_cache_mode", "force_custom_plan".into()));
     }
-    let session = server.connect(&options)?;
+    let session = server.connect_as(Role::of(workload), &options)?;
     let mut session = session.at_level(wanted.isolation.unwrap_or(Isolation::ReadCommitted));
     session.prepare_all(workload.statements())?;
     Ok(session)
@@ -125,7 +125,7 @@ fn record(
     let server = cluster.start(&parameters, None)?;
     let path = server.path();
     let path = fs::canonicalize(&path).map_err(files::named("find", &path))?;
-    let mut marks = server.connect(&[])?;
+    let mut marks = server.connect_beside()?;
     let database = number(
         &mut marks,
         "SELECT oid FROM pg_database WHERE datname = current_database()",

@@ -22,6 +22,8 @@ pub struct OptionKind {
     pub help: &'static str,
     /// Whether it is part of the conditions of figures even at its default.
     pub is_condition: bool,
+    /// Whether it matters to runs alone: rows are loaded alike with all of its values.
+    pub is_of_runs: bool,
     /// An option that cannot be given beside it.
     pub excludes: Option<&'static str>,
     /// Values and what they are called where they tell groups of figures apart, as after "with".
@@ -45,6 +47,7 @@ impl OptionKind {
             default,
             help,
             is_condition: false,
+            is_of_runs: false,
             excludes: None,
             phrases: &[],
         }

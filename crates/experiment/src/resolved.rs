@@ -2,7 +2,7 @@
 //! directories where data lies.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -42,7 +42,12 @@ impl<'a> ResolvedPlan<'a> {
     pub(crate) fn new(plan: &'a Plan, directory: &'a Path) -> Result<Self, CampaignError> {
         let mut databases = HashMap::new();
         for spec in &plan.databases {
-            databases.insert(spec.clone(), spec.make()?);
+            for spec in [spec.clone(), spec.of_rows()] {
+                if let Entry::Vacant(vacant) = databases.entry(spec) {
+                    let database = vacant.key().make()?;
+                    vacant.insert(database);
+                }
+            }
         }
         let mut workloads = HashMap::new();
         for &data in &plan.data {
@@ -66,7 +71,7 @@ impl<'a> ResolvedPlan<'a> {
     }
 
     /// # Panics
-    /// When the plan does not have this database.
+    /// When the plan does not have this database, nor one whose rows it loads.
     pub(crate) fn database(&self, spec: &TestedDatabase) -> &dyn Database {
         self.databases[spec].as_ref()
     }
@@ -138,7 +143,9 @@ impl<'a> ResolvedPlan<'a> {
         for (count, place) in [
             (
                 plan.databases.len(),
-                plan.databases.iter().position(|of| *of == key.database),
+                plan.databases
+                    .iter()
+                    .position(|of| of.of_rows() == key.database),
             ),
             (
                 plan.data.len(),

@@ -1,5 +1,7 @@
 //! The tables of findings.
 
+use std::collections::HashSet;
+
 use octavo_driver::{KindCounts, Percentiles};
 use octavo_experiment::{
     confidence::advised,
@@ -448,9 +450,14 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
     let plan = &findings.plan;
     let cells = plan.cells();
     let like = cells.iter().find(|cell| cell.snapshot() == *key);
+    // Those that differ in how they run alone have one.
+    let loads: HashSet<_> = plan.databases.iter().map(|of| of.of_rows()).collect();
     let others = [Factor::Database, Factor::Rows, Factor::Storage]
         .into_iter()
-        .filter(|&factor| plan.count(factor) > 1)
+        .filter(|&factor| match factor {
+            Factor::Database => loads.len() > 1,
+            other => plan.count(other) > 1,
+        })
         .filter_map(|factor| Some(plan.level(like?, factor).with_noun()));
     let page_size = [key.page_size.to_string()];
     join(page_size.into_iter().chain(others), ", ")

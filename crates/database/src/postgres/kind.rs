@@ -59,35 +59,47 @@ pub static KIND: DatabaseKind = DatabaseKind {
             Some("8K"),
             "block size of the write-ahead log, 1K to 64K",
         ),
-        OptionKind::new(
-            "full-page-writes",
-            ValueKind::Switch,
-            Some("on"),
-            "on or off; off leaves pages unprotected from being torn",
-        ),
+        OptionKind {
+            is_of_runs: true,
+            ..OptionKind::new(
+                "full-page-writes",
+                ValueKind::Switch,
+                Some("on"),
+                "on or off; off leaves pages unprotected from being torn",
+            )
+        },
         // Ranges of the parameters, without the first half minute
         // (<https://www.postgresql.org/docs/current/runtime-config-wal.html>).
         // The server's own defaults are 1 GiB and 5 minutes; cells are measured
         // for less, and have to have several whole cycles.
-        OptionKind::new(
-            "max-wal-size",
-            ValueKind::Bytes(ByteCount::mib(32)..=ByteCount::mib(1 << 20)),
-            Some("256MiB"),
-            "log at which checkpoints aim: one begins about each half of it, at least 32MiB",
-        ),
-        OptionKind::new(
-            "checkpoint-timeout",
-            ValueKind::Duration(Duration::from_secs(30)..=Duration::from_hours(24)),
-            Some("24h"),
-            "longest time between checkpoints, at least 30s",
-        ),
-        OptionKind::new(
-            "direct-io",
-            ValueKind::Switch,
-            Some("on"),
-            "on or off, from version 16 on; off holds buffer and page cache under one memory \
+        OptionKind {
+            is_of_runs: true,
+            ..OptionKind::new(
+                "max-wal-size",
+                ValueKind::Bytes(ByteCount::mib(32)..=ByteCount::mib(1 << 20)),
+                Some("256MiB"),
+                "log at which checkpoints aim: one begins about each half of it, at least 32MiB",
+            )
+        },
+        OptionKind {
+            is_of_runs: true,
+            ..OptionKind::new(
+                "checkpoint-timeout",
+                ValueKind::Duration(Duration::from_secs(30)..=Duration::from_hours(24)),
+                Some("24h"),
+                "longest time between checkpoints, at least 30s",
+            )
+        },
+        OptionKind {
+            is_of_runs: true,
+            ..OptionKind::new(
+                "direct-io",
+                ValueKind::Switch,
+                Some("on"),
+                "on or off, from version 16 on; off holds buffer and page cache under one memory \
              limit, as with earlier versions",
-        ),
+            )
+        },
     ],
     page_sizes: PageSizes {
         smallest: PageSize::kib(1),

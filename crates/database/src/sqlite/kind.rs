@@ -35,6 +35,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             )
         },
         OptionKind {
+            is_of_runs: true,
             phrases: &[
                 (
                     OsCache::None.name(),

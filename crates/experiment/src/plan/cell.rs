@@ -69,6 +69,23 @@ impl TestedDatabase {
             && others(self) == others(other)
     }
 
+    /// The same without options that matter to runs alone: what its rows are loaded with.
+    pub fn of_rows(self: &Arc<Self>) -> Arc<Self> {
+        let Ok(kind) = self.kind() else {
+            return Arc::clone(self);
+        };
+        let is_of_rows =
+            |(name, _): &&(String, String)| !kind.option(name).is_some_and(|of| of.is_of_runs);
+        let options: Vec<_> = self.options.iter().filter(is_of_rows).cloned().collect();
+        match options.len() == self.options.len() {
+            true => Arc::clone(self),
+            false => Arc::new(Self {
+                options,
+                ..Self::clone(self)
+            }),
+        }
+    }
+
     /// The database's description.
     ///
     /// # Errors
@@ -169,7 +186,7 @@ pub struct Cell {
 /// snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SnapshotKey {
-    /// The database that loads it.
+    /// The database that loads it ([`TestedDatabase::of_rows`]).
     pub database: Arc<TestedDatabase>,
     /// The rows.
     pub data: DataSpec,
@@ -183,7 +200,7 @@ impl Cell {
     /// The snapshot that its runs begin with.
     pub fn snapshot(&self) -> SnapshotKey {
         SnapshotKey {
-            database: self.database.clone(),
+            database: self.database.of_rows(),
             data: self.data,
             storage: self.storage.clone(),
             page_size: self.page_size,

@@ -287,8 +287,12 @@ impl Plan {
     /// page size, or the smallest.
     pub fn snapshots(&self) -> Vec<SnapshotKey> {
         let mut sizes = self.page_sizes.clone();
-        let mut snapshots = Vec::new();
+        let mut snapshots: Vec<SnapshotKey> = Vec::new();
         for database in &self.databases {
+            let database = database.of_rows();
+            if snapshots.iter().any(|of| of.database == database) {
+                continue;
+            }
             sizes.sort_by_key(|&size| (size != database.default_page_size, size));
             for &data in &self.data {
                 for storage in &self.storages {
@@ -459,6 +463,36 @@ pub(crate) mod tests {
         let sizes: Vec<u32> = snapshots.iter().map(|key| key.page_size.get()).collect();
         assert_eq!(sizes, [4096, 8192, 65536, 4096, 8192, 65536]);
         for cell in plan.cells() {
+            assert!(snapshots.contains(&cell.snapshot()));
+        }
+    }
+
+    #[test]
+    fn databases_that_load_alike_share_snapshots() {
+        let mut plan = plan();
+        let database = |mode: &str, cache: &str| {
+            Arc::new(TestedDatabase {
+                options: vec![
+                    ("journal-mode".into(), mode.into()),
+                    ("os-cache".into(), cache.into()),
+                ],
+                ..TestedDatabase::clone(&plan.databases[0])
+            })
+        };
+        let all = [("wal", "none"), ("wal", "whole"), ("delete", "whole")];
+        let databases = all.map(|(mode, cache)| database(mode, cache));
+        plan.databases = databases.to_vec();
+        let snapshots = plan.snapshots();
+        assert_eq!(snapshots.len(), 2 * plan.page_sizes.len());
+        let cells = plan.cells();
+        let of = |database: usize| {
+            let mut cells = cells.iter();
+            let cell = cells.find(|cell| cell.database == databases[database]);
+            cell.unwrap().snapshot()
+        };
+        assert_eq!(of(0), of(1));
+        assert_ne!(of(0), of(2));
+        for cell in &cells {
             assert!(snapshots.contains(&cell.snapshot()));
         }
     }

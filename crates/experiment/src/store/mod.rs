@@ -14,6 +14,7 @@ mod steps;
 mod tests;
 
 use std::{
+    iter,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -765,12 +766,17 @@ impl Store {
         };
         let mut made = Vec::new();
         for key in plan.snapshots() {
-            made.extend(self.collect(
+            // Earlier versions of Octavo made one for each way in which a database is run.
+            let databases = plan.databases.iter();
+            let others = databases.filter(|of| of.of_rows() == key.database);
+            let names = iter::once(&key.database).chain(others);
+            for name in names.map(ToString::to_string) {
+                let found = self.collect(
                 "SELECT made_by, row_count, size_bytes, elapsed_s, log_bytes, origin_bytes, origin_s
                  FROM snapshot
                  WHERE database = ?1 AND data = ?2 AND storage = ?3 AND page_size_bytes = ?4",
                 &[
-                    &key.database.to_string(),
+                    &name,
                     &key.data.to_string(),
                     &key.storage.to_string(),
                     &key.page_size.get(),
@@ -792,7 +798,12 @@ impl Store {
                         },
                     })
                 },
-            )?);
+            )?;
+                if !found.is_empty() {
+                    made.extend(found);
+                    break;
+                }
+            }
         }
         Ok(made)
     }

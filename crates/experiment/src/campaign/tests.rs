@@ -60,6 +60,17 @@ struct Calculated {
     is_measured: bool,
     /// How long a slice really takes.
     lasts: Duration,
+    /// With this memory transactions take 20 times as long.
+    slow_memory: Option<ByteCount>,
+}
+
+/// A cell that is open.
+struct Seat {
+    page_size: u32,
+    /// How many times as long as elsewhere its transactions take.
+    level: f64,
+    /// Transactions since its warm-up.
+    done: u64,
 }
 
 impl Executor for Calculated {
@@ -109,7 +120,21 @@ impl Executor for Calculated {
         Ok(Box::new(CalculatedSitting {
             executor: self,
             seats: seats
-                .map(|&(number, cell)| (number, (cell.page_size.get(), 0)))
+                .map(|&(number, cell)| {
+                    let page_size = cell.page_size.get();
+                    let level = match page_size {
+                        8192 => 1.0 / 1.1,
+                        65536 => 2.0,
+                        _ => 1.0,
+                    };
+                    let is_slow = self.slow_memory == Some(cell.memory);
+                    let seat = Seat {
+                        page_size,
+                        level: if is_slow { 20.0 * level } else { level },
+                        done: 0,
+                    };
+                    (number, seat)
+                })
                 .collect(),
             seed,
         }))
@@ -118,8 +143,7 @@ impl Executor for Calculated {
 
 struct CalculatedSitting<'a> {
     executor: &'a Calculated,
-    /// Cells with their page size and the transactions since their warm-up.
-    seats: BTreeMap<usize, (u32, u64)>,
+    seats: BTreeMap<usize, Seat>,
     seed: Seed,
 }
 
@@ -127,7 +151,7 @@ impl CalculatedSitting<'_> {
     fn figures_of(&self, cell: usize) -> Figures {
         let plan = plan();
         let workload = plan.workload(plan.data[0]).unwrap();
-        figures(workload.transactions(), self.seats[&cell].1)
+        figures(workload.transactions(), self.seats[&cell].done)
     }
 }
 
@@ -146,22 +170,21 @@ impl Sitting for CalculatedSitting<'_> {
         if self.executor.stop_after == Some(slices) {
             self.executor.stop.store(true, Ordering::Relaxed);
         }
-        let (page_size, done) = self.seats.get_mut(&key.cell).unwrap();
+        let Seat {
+            page_size,
+            level,
+            done,
+        } = self.seats.get_mut(&key.cell).unwrap();
         if self.executor.failing.contains(page_size) && slices >= self.executor.failing_from {
             return Err(CampaignError::Run(RunError::Died("gone".into())));
         }
         *done += transactions;
-        let level = match page_size {
-            8192 => 1.0 / 1.1,
-            65536 => 2.0,
-            _ => 1.0,
-        };
         let place = u64::from(key.pass) * 1000 + key.cell as u64;
         let mut generator = self.seed.derive("wobble", place).generator();
         let amount = if *page_size == 1024 { 1.6 } else { 0.01 };
         let wobble = 1.0 + amount * (generator.random::<f64>() - 0.5);
         let is_slow = self.executor.slow_passes.contains(&key.pass);
-        let level = if is_slow { 2.0 * level } else { level };
+        let level = if is_slow { 2.0 * *level } else { *level };
         Ok(Slice {
             key,
             transactions,
@@ -174,7 +197,7 @@ impl Sitting for CalculatedSitting<'_> {
     }
 
     fn end_warm_up(&mut self, cell: usize) -> u64 {
-        self.seats.get_mut(&cell).unwrap().1 = 0;
+        self.seats.get_mut(&cell).unwrap().done = 0;
         0
     }
 
@@ -183,7 +206,7 @@ impl Sitting for CalculatedSitting<'_> {
     }
 
     fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {
-        if self.executor.unsound.contains(&self.seats[&cell].0) {
+        if self.executor.unsound.contains(&self.seats[&cell].page_size) {
             return Err(RunError::Failed(7));
         }
         Ok(self.figures_of(cell))
@@ -656,6 +679,39 @@ fn what_there_was_no_time_to_load_did_not_fail_and_is_measured_within_a_larger_b
     // Everything is decided: nothing is to be said of a budget.
     let (again, notes, _) = session(directory.path(), 240, 110, 20.0);
     assert_eq!((again.sittings, notes.as_str()), (found.sittings, ""));
+}
+
+#[test]
+fn slices_are_as_long_as_slow_groups_allow() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = Plan {
+        design: Design::Full,
+        ..plan()
+    };
+    assert!(plan.memories.len() > 1);
+    let transactions_of = |slow_memory| {
+        let settings = CampaignSettings {
+            slices: SliceLength::default(),
+            ..settings(directory.path(), plan.clone())
+        };
+        let mut executor = Calculated {
+            slow_memory,
+            ..measuring()
+        };
+        let path = directory.path().join("octavo.db");
+        let mut store = Store::open_or_create(&path).unwrap();
+        store.adopt(&settings.plan, settings.slices, "0").unwrap();
+        let observer = Asked(executor.stop.clone());
+        let monitor = Monitor::new(&observer, Duration::ZERO, None);
+        let campaign = Campaign::new(&settings, store, executor.source(), &monitor).unwrap();
+        campaign.carry_out(&mut executor).unwrap();
+        let transactions = slices(directory.path())[0].transactions;
+        fs::remove_file(path).unwrap();
+        transactions
+    };
+    // 75 ms of 1,000 a second, and of what two groups have in the mean, the second at 50 a second.
+    assert_eq!(transactions_of(None), 100);
+    assert_eq!(transactions_of(plan.memories.last().copied()), 10);
 }
 
 #[test]

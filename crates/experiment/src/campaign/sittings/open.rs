@@ -164,6 +164,8 @@ impl Campaign<'_> {
             let left = budget.saturating_sub(self.monitor.spent() + closing);
             left.mul_f64(WARM_UP_SHARE / turn.len().max(1) as f64)
         });
+        // Seconds that a transaction of each group's reference took.
+        let mut took = Vec::new();
         for (group, cells) in turn {
             let name = match self.plan().group_name(&self.cells[cells[0]]) {
                 name if name.is_empty() => "warm up".to_owned(),
@@ -226,31 +228,7 @@ impl Campaign<'_> {
             }
             sitting.warmed = sitting.warmed.max(warm_up.done());
             let reference = self.groups[*group].cells[self.groups[*group].reference];
-            if self.settings.slices.transactions.is_none()
-                && self.session.store.slice_transactions()?.is_none()
-                && let Some(rate) = warm_up.rate(reference)
-            {
-                let cell = &self.cells[reference];
-                let is_server = cell.database.kind()?.is_server;
-                let wanted = slice_transactions(rate, is_server, cell.clients);
-                let wanted = match sitting.most {
-                    None => wanted,
-                    Some(all) => {
-                        let left = all.saturating_sub(warm_up.done());
-                        at_most(wanted, left / FEWEST_PASSES as u64, cell.clients)
-                    }
-                };
-                let decided = match self.settings.budget {
-                    None => wanted,
-                    Some(budget) => {
-                        let left = budget.saturating_sub(self.monitor.spent() + closing);
-                        let cells: usize = turn.iter().map(|(_, cells)| cells.len()).sum();
-                        let slices = (cells * FEWEST_PASSES).max(1) as f64;
-                        within(wanted, rate, left.div_f64(slices), cell.clients)
-                    }
-                };
-                self.session.store.set_slice_transactions(decided)?;
-            }
+            took.extend(warm_up.rate(reference).map(f64::recip));
             for cell in open(sitting) {
                 self.tell_cold(sitting, cell);
                 let failed = sitting.seats.end_warm_up(cell);
@@ -262,7 +240,56 @@ impl Campaign<'_> {
                 }
             }
         }
+        if !took.is_empty() {
+            let a_second = took.len() as f64 / took.iter().sum::<f64>();
+            self.decide_slices(sitting, turn, a_second, closing)?;
+        }
         Ok(())
+    }
+
+    /// Decides how many transactions a slice of any cell has, unless that is known, from how many
+    /// there were in a second: over all groups, so that a pass takes as long as it should though one
+    /// of them is much slower than another.
+    fn decide_slices(
+        &mut self,
+        sitting: &OpenSitting<'_>,
+        turn: &[(usize, Vec<usize>)],
+        a_second: f64,
+        closing: Duration,
+    ) -> Result<(), CampaignError> {
+        if self.settings.slices.transactions.is_some()
+            || self.session.store.slice_transactions()?.is_some()
+        {
+            return Ok(());
+        }
+        let (mut slices, mut clients, mut is_server) = (0, 1, false);
+        for &cell in turn.iter().flat_map(|(_, cells)| cells) {
+            let cell = &self.cells[cell];
+            slices += FEWEST_PASSES;
+            clients = clients.max(cell.clients);
+            is_server |= cell.database.kind()?.is_server;
+        }
+        let wanted = slice_transactions(a_second, is_server, clients);
+        let wanted = match sitting.most {
+            None => wanted,
+            Some(all) => {
+                let left = all.saturating_sub(sitting.warmed);
+                at_most(wanted, left / FEWEST_PASSES as u64, clients)
+            }
+        };
+        let decided = match self.settings.budget {
+            None => wanted,
+            Some(budget) => {
+                let left = budget.saturating_sub(self.monitor.spent() + closing);
+                within(
+                    wanted,
+                    a_second,
+                    left.div_f64(slices.max(1) as f64),
+                    clients,
+                )
+            }
+        };
+        Ok(self.session.store.set_slice_transactions(decided)?)
     }
 
     /// Says of a modeled cell that it is cold, and how much longer it takes to be warm.

@@ -790,6 +790,16 @@ fn a_plan_compares_options_with_the_users_own_statements() {
         ),
         (
             "define",
+            "pace = \"recorded\"\ndefine",
+            &["plan.toml:11", "name that with recording"],
+        ),
+        (
+            "define",
+            "pace = \"fast\"\ndefine",
+            &["plan.toml:11", "must be recorded, or a speed"],
+        ),
+        (
+            "define",
             "copy-rate = 0\ndefine",
             &["plan.toml:11", "copy-rate must be more than 0"],
         ),

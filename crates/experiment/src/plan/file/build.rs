@@ -237,6 +237,7 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
         copy_rate,
         script,
         recording,
+        pace,
         digests,
         define,
     } = &sections.workload;
@@ -247,6 +248,7 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
         let needs = needs.chain(sample.iter().map(|entry| &entry.span));
         let needs = needs.chain(digests.iter().map(|entry| &entry.span));
         let needs = needs.chain(copy_rate.iter().map(|entry| &entry.span));
+        let needs = needs.chain(pace.iter().map(|entry| &entry.span));
         return match needs.min_by_key(|span| span.start) {
             Some(span) => Err(SpanError::new(
                 span,
@@ -279,6 +281,12 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
             "digests stand for all statements: leave scripts and recordings out",
         ));
     }
+    if let (None, Some(pace)) = (recordings, pace) {
+        return Err(SpanError::new(
+            &pace.span,
+            "a pace is a recording's: name that with recording",
+        ));
+    }
     let mut definitions = Definitions::default();
     for entry in define {
         match entry.value.split_once('=') {
@@ -296,7 +304,7 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
     }
     let seed = given(&sections.experiment.seed).map_or(1, |seed| seed.0);
     Ok(Some(OwnSettings {
-        pace: None,
+        pace: given(pace).map(|paced| paced.0),
         source: source.value.clone().into(),
         copying: Copying {
             share: given(sample).map(|sample| sample.0),

@@ -7,7 +7,9 @@ use octavo_driver::ClientSteps;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
-use super::value::{Clients, Count, DeferredValue, List, Sampled, Share, SpannedValue, Whole};
+use super::value::{
+    Clients, Count, DeferredValue, List, Paced, Sampled, Share, SpannedValue, Whole,
+};
 use crate::plan::{Design, Storage};
 
 /// The version of the format that this reads.
@@ -58,6 +60,8 @@ pub(super) struct WorkloadKeys {
     pub(super) copy_rate: Option<SpannedValue<ByteCount>>,
     pub(super) script: List<String>,
     pub(super) recording: List<String>,
+    /// At which recorded transactions are sent.
+    pub(super) pace: Option<SpannedValue<Paced>>,
     /// Whether the server's digests are to run.
     pub(super) digests: Option<SpannedValue<bool>>,
     /// Variables of the scripts: `NAME=VALUE`.

@@ -6,7 +6,7 @@ use octavo_database::Isolation;
 use octavo_driver::ClientSteps;
 use octavo_storage::entry;
 use octavo_units::{ByteCount, PageSize, parse_duration};
-use octavo_workload::user::ShareError;
+use octavo_workload::user::{PaceError, ShareError};
 use serde::{
     Deserialize, Deserializer,
     de::{self, Unexpected, Visitor},
@@ -342,6 +342,19 @@ impl Written for Sampled {
                 .map(Self)
                 .map_err(|error: ShareError| error.to_string()),
         )
+    }
+}
+
+/// A pace of recorded transactions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paced(pub(super) octavo_workload::user::Pace);
+
+impl Written for Paced {
+    const FORMS: &'static str = "a pace such as \"recorded\" or \"2x\"";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        let paced = scalar.written()?.parse().map(Self);
+        Some(paced.map_err(|error: PaceError| error.to_string()))
     }
 }
 

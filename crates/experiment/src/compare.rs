@@ -41,6 +41,9 @@ pub struct Comparison {
     pub verdicts: Vec<(String, Verdict, Verdict)>,
     /// Ratios within this share of 1 make no difference: the first's margin.
     pub margin: f64,
+    /// Whether cells have mean response times in milliseconds rather than throughputs: both stores
+    /// are of statements at the pace at which they were recorded.
+    pub in_response_ms: bool,
 }
 
 /// A condition that was not the same.
@@ -59,11 +62,12 @@ pub struct Difference {
 pub struct CellComparison {
     /// The cell in words.
     pub name: String,
-    /// Throughput a minute in the first store, with an interval of its own.
+    /// Throughput a minute in the first store, or its mean response time
+    /// ([`Comparison::in_response_ms`]), with an interval of its own.
     pub first: Interval,
     /// … and in the second.
     pub second: Interval,
-    /// The second's throughput over the first's, 95% for all cells together
+    /// The second's throughput over the first's, or the first's response time over the second's, 95% for all cells together
     /// (Bonferroni), as wide as both throughputs make it. They share no time, so
     /// what changed on the machine between them is part of the ratio.
     pub ratio: Interval,
@@ -157,13 +161,22 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
         }
     }
     let margin = first.plan.margin;
+    // Cells at a pace are like no others.
+    let in_response_ms = first.plan.pace().is_some() && second.plan.pace().is_some();
     Comparison {
         sources: [first.source, second.source],
         cells: pairs
             .iter()
             .filter_map(|(name, cell, other)| {
-                let (first, second) = (cell.throughput?, other.throughput?);
-                let ratio = second.over(&first).one_of(pairs.len());
+                let (first, second) = match in_response_ms {
+                    true => (cell.mean_response_ms?, other.mean_response_ms?),
+                    false => (cell.throughput?, other.throughput?),
+                };
+                let ratio = match in_response_ms {
+                    true => first.over(&second),
+                    false => second.over(&first),
+                };
+                let ratio = ratio.one_of(pairs.len());
                 Some(CellComparison {
                     name: (*name).clone(),
                     first,
@@ -180,6 +193,7 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
         differences: differences(first, second),
         verdicts: verdicts(first, second),
         margin,
+        in_response_ms,
     }
 }
 

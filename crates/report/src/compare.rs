@@ -24,7 +24,10 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
         ("first", format!("{first}{own}")),
         ("second", format!("{second}{other}")),
     ]);
-    let mut ratios = Section::new("comparison", "Throughput, second ÷ first");
+    let mut ratios = match comparison.in_response_ms {
+        true => Section::new("comparison", "Speed, second ÷ first"),
+        false => Section::new("comparison", "Throughput, second ÷ first"),
+    };
     ratios.push(Block::Table(cells(comparison)));
     if !comparison.cells.is_empty() {
         ratios.paragraph(included(comparison));
@@ -99,7 +102,11 @@ fn included(comparison: &Comparison) -> &'static str {
 
 fn cells(comparison: &Comparison) -> Table {
     let [first, second] = comparison.sources.map(mark);
-    Table::with_rows("Per minute", &comparison.cells)
+    let (caption, ratio) = match comparison.in_response_ms {
+        true => ("Mean response time in milliseconds", "speed (95% CI)"),
+        false => ("Per minute", "ratio (95% CI)"),
+    };
+    Table::with_rows(caption, &comparison.cells)
         .label("cell", |cell| cell.name.clone())
         .figure((&format!("first{first}"), 9), |cell| {
             number(cell.first.estimate)
@@ -107,7 +114,7 @@ fn cells(comparison: &Comparison) -> Table {
         .figure((&format!("second{second}"), 8), |cell| {
             number(cell.second.estimate)
         })
-        .words("ratio (95% CI)", |cell| ratio_interval(&cell.ratio))
+        .words(ratio, |cell| ratio_interval(&cell.ratio))
         .words("second is", |cell| decision(cell.decision, cell.ratio))
         .build()
 }
@@ -222,6 +229,35 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("share no batches"), "{text}");
+    }
+
+    #[test]
+    fn stores_at_a_pace_are_compared_by_response_times() {
+        let first = fixture::stores::paced();
+        let mut second = first.clone();
+        for cell in second.groups.iter_mut().flat_map(|group| &mut group.cells) {
+            for of in cell.mean_response_ms.iter_mut() {
+                (of.estimate, of.low, of.high) = (of.estimate / 2.0, of.low / 2.0, of.high / 2.0);
+            }
+        }
+        let comparison = of(&first, &second);
+        let cells = comparison.cells.iter();
+        assert!(cells.clone().count() > 0);
+        for cell in cells {
+            assert!((cell.ratio.estimate - 2.0).abs() < 1e-9, "{cell:?}");
+        }
+        let text = compare(&comparison, "a.db", "b.db").terminal(100, false);
+        for shown in [
+            "Speed, second",
+            "response time in milliseconds",
+            "speed (95% CI)",
+        ] {
+            assert!(text.contains(shown), "{text}");
+        }
+        assert!(
+            !text.contains("hroughput") && !text.contains("Per minute"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -29,8 +29,9 @@ impl Document {
         Self { closing, ..self }
     }
 
-    /// Adds a word in parentheses to the title of each table and chart.
-    pub(crate) fn mark(&mut self, word: &str) {
+    /// Adds a word in parentheses to the title of each table and chart, but of those in sections
+    /// `except`.
+    pub(crate) fn mark(&mut self, word: &str, except: &[&str]) {
         fn mark(block: &mut Block, word: &str) {
             let title = match block {
                 Block::Table(table) | Block::Brief(table) => &mut table.caption,
@@ -48,7 +49,8 @@ impl Document {
             *title = format!("{title}{space}({word})");
         }
         let sections = self.sections.iter_mut();
-        for block in sections.flat_map(|section| &mut section.blocks) {
+        let marked = sections.filter(|section| !except.contains(&section.id.as_ref()));
+        for block in marked.flat_map(|section| &mut section.blocks) {
             mark(block, word);
         }
     }

@@ -52,9 +52,9 @@ pub(crate) fn document(findings: &Findings) -> Document {
         ..Document::new(title(findings), begin.into_iter().chain(others))
     };
     if findings.source == Source::Predicted {
-        // Somebody may copy one table, or one chart.
+        // Somebody may copy one table, or one chart. Copies of the user's rows were made.
         document.title.push_str(" (predicted)");
-        document.mark("predicted");
+        document.mark("predicted", &["setup"]);
     }
     document
 }

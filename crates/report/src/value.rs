@@ -33,7 +33,7 @@ pub fn value(value: &Value) -> Document {
         ..Document::new(title(value), sections.map(|section| section(value)))
     };
     if is_predicted(value) {
-        document.mark("predicted");
+        document.mark("predicted", &[]);
     }
     document
 }

@@ -52,8 +52,15 @@ pub(crate) struct PredictedExecutor<'a> {
     horizon: u64,
     parts: Parts,
     own: OwnPagesBySize,
-    /// How much slower storage was under the user's statements, where that was measured.
-    own_slowness: Option<Slowness>,
+    own_fit: Option<OwnFit>,
+}
+
+/// What measured results say of the storage under the user's statements.
+enum OwnFit {
+    /// How much slower it was.
+    Slowness(Slowness),
+    /// Nothing, for this reason.
+    Unknown(&'static str),
 }
 
 impl<'a> PredictedExecutor<'a> {
@@ -112,7 +119,7 @@ impl<'a> PredictedExecutor<'a> {
             horizon,
             parts,
             own: OwnPagesBySize::new(),
-            own_slowness: None,
+            own_fit: None,
         })
     }
 
@@ -152,23 +159,25 @@ impl<'a> PredictedExecutor<'a> {
         let calibrated = match Calibrated::by_own(store, plan, reference.workload.as_ref()) {
             Ok(Some(calibrated)) => calibrated,
             Ok(None) => {
-                monitor.note(
+                self.leave_unfitted(
                     "the results of --calibrated-by are not of these statements: their storage is \
                      taken as it was by itself",
+                    monitor,
                 );
                 return Ok(());
             }
             Err(CalibratedError::Fit(FitError::Predict(PredictError::TraceEnds { .. }))) => {
-                monitor.note(
+                self.leave_unfitted(
                     "the results of --calibrated-by have more transactions than were recorded: \
                      their storage is taken as it was by itself",
+                    monitor,
                 );
                 return Ok(());
             }
             Err(error) => return Err(CampaignError::Setting(with_causes(&error))),
         };
         let Calibrated { cpu, storage, .. } = calibrated;
-        self.own_slowness = storage.map(|(_, slowness)| slowness);
+        self.own_fit = storage.map(|(_, slowness)| OwnFit::Slowness(slowness));
         if let Some(measured) = cpu {
             let timed = reference.cpu.clone();
             for pages in self.own.values_mut() {
@@ -176,6 +185,19 @@ impl<'a> PredictedExecutor<'a> {
             }
         }
         Ok(())
+    }
+
+    fn leave_unfitted(&mut self, reason: &'static str, monitor: &Monitor<'_>) {
+        monitor.note(reason);
+        self.own_fit = Some(OwnFit::Unknown(reason));
+    }
+
+    /// How much slower the storage is under the database.
+    fn slowness(&self) -> Slowness {
+        match self.own_fit {
+            Some(OwnFit::Slowness(slowness)) => slowness,
+            Some(OwnFit::Unknown(_)) | None => self.prediction.slowness,
+        }
     }
 
     /// What processors take for a cell's transactions.
@@ -236,6 +258,9 @@ impl Executor for PredictedExecutor<'_> {
                 format!("as of {}, in its place", other.database.title),
             ));
         }
+        if let Some(OwnFit::Unknown(reason)) = self.own_fit {
+            facts.push(("calibration", reason.to_owned()));
+        }
         facts.extend(self.parts.words().map(|part| (PART, part)));
         if let Some(machine) = machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
@@ -265,13 +290,13 @@ impl Executor for PredictedExecutor<'_> {
         let mut seats = BTreeMap::new();
         for (place, &(number, cell)) in cells.iter().enumerate() {
             monitor.stop_if_interrupted()?;
-            monitor.progress(&format!(
-                "place rows on pages, {} of {}",
-                place + 1,
-                cells.len()
-            ));
             let small = self.parts.of_cell(cell);
             let own = self.own.get(&cell.page_size);
+            let step = match own {
+                Some(_) => "open what was recorded",
+                None => "place rows on pages",
+            };
+            monitor.progress(&format!("{step}, {} of {}", place + 1, cells.len()));
             let workload = match (own, small) {
                 (Some(own), _) => own.workload.as_ref(),
                 (None, Some(small)) => small.workload.as_ref(),
@@ -290,7 +315,7 @@ impl Executor for PredictedExecutor<'_> {
                 seed,
                 cpu: cpu.map(|cpu| cpu.cost).unwrap_or_default(),
                 weights: cpu.map(|cpu| cpu.weights.clone()).unwrap_or_default(),
-                slowness: self.own_slowness.unwrap_or(self.prediction.slowness),
+                slowness: self.slowness(),
             };
             let open = || {
                 let seed = seed.derive("device", 0);

@@ -6,7 +6,7 @@ use octavo_database::{Counters, DatabaseError};
 use octavo_device::profile::Profile;
 use octavo_predict::{CpuCost, Miniature, Setup, Timing, TransactionCost};
 use octavo_units::PageSize;
-use octavo_workload::{Workload, WorkloadError};
+use octavo_workload::{Workload, WorkloadError, user::OwnScript};
 
 use super::{
     Cpu, Slowness,
@@ -87,8 +87,14 @@ impl Calibrated {
         let (Some(measured), Some(own)) = (measured, &plan.own) else {
             return Ok(None);
         };
-        // The file may have changed since.
-        if measured.scripts != own.scripts || measured.copy.name != own.copy.name {
+        // The file may have changed since, and scripts may have other names.
+        let is_same = |(a, b): (&OwnScript, &OwnScript)| {
+            (a.weight, a.fingerprint) == (b.weight, b.fingerprint)
+        };
+        if measured.copy.name != own.copy.name
+            || measured.scripts.len() != own.scripts.len()
+            || !measured.scripts.iter().zip(&own.scripts).all(is_same)
+        {
             return Ok(None);
         }
         let from = path.display().to_string();

@@ -33,7 +33,11 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     let is_predicted = findings.source == Source::Predicted;
     let mut paragraphs = Vec::new();
     if is_predicted {
-        paragraphs.push(PREDICTED.into());
+        let what = match findings.plan.own {
+            Some(_) => REPLAYED,
+            None => PLACED,
+        };
+        paragraphs.push(format!("{what} {PREDICTED}"));
     }
     paragraphs.extend([
         turns(findings, is_predicted),
@@ -55,9 +59,17 @@ pub(crate) fn method(findings: &Findings) -> Vec<String> {
     paragraphs
 }
 
+/// Where the pages of a prediction come from.
+const PLACED: &str = "Nothing was measured: rows are placed on pages as the database would, and the same \
+    transactions as a measurement's refer to them.";
+
+/// Likewise of the user's own statements.
+const REPLAYED: &str = "No throughput was measured: your statements ran on a copy with each page size, \
+    where Octavo recorded which pages they refer to and how long the processor took, and the model \
+    replays these references.";
+
 /// How a prediction comes about, and what its intervals hold.
-const PREDICTED: &str = "Nothing was measured: rows are placed on pages as the database would, the same \
-    transactions as a measurement's refer to them, and its cache, log and checkpoints \
+const PREDICTED: &str = "The database's cache, log and checkpoints \
     decide what a model of the storage is asked, in virtual time. What follows says how \
     such slices are compared; they come about as measured ones do. Their intervals are \
     wider by what is not known of the processor's time and the storage, not by how far \

@@ -280,7 +280,9 @@ impl Wholes {
 fn hole(header: &[u8; 16], page_size: PageSize) -> u32 {
     let [lower, upper] =
         [12, 14].map(|at| u32::from(u16::from_le_bytes([header[at], header[at + 1]])));
-    let is_sound = (24..=upper).contains(&lower) && upper <= page_size.get();
+    // Pages that keep no rows in the usual way, of visibility maps and of BRIN's maps, have none
+    // behind their header, and are logged as they are (`log_heap_visible`, `brin_doinsert`).
+    let is_sound = (25..=upper).contains(&lower) && upper <= page_size.get();
     if is_sound { upper - lower } else { 0 }
 }
 
@@ -447,11 +449,17 @@ mod tests {
 
     #[test]
     fn pages_have_holes() {
-        let mut header = [0; 16];
-        header[12..14].copy_from_slice(&100u16.to_le_bytes());
-        header[14..16].copy_from_slice(&4000u16.to_le_bytes());
+        let header = |lower: u16, upper: u16| {
+            let mut header = [0; 16];
+            header[12..14].copy_from_slice(&lower.to_le_bytes());
+            header[14..16].copy_from_slice(&upper.to_le_bytes());
+            header
+        };
+        let map = header(24, 8192);
+        let header = header(100, 4000);
         assert_eq!(hole(&header, PageSize::kib(8)), 3900);
         assert_eq!(hole(&header, PageSize::kib(2)), 0, "not of this size");
         assert_eq!(hole(&[0; 16], PageSize::kib(8)), 0, "never used");
+        assert_eq!(hole(&map, PageSize::kib(8)), 0, "of a visibility map");
     }
 }

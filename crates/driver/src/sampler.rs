@@ -90,6 +90,12 @@ impl<'a> Sampler<'a> {
     /// of the wait.
     const POLL_INTERVAL_MIN: Duration = Duration::from_millis(2);
 
+    /// How many times as long as a reading of the counters took the next one waits, at most
+    /// [`Self::PAUSE_MAX`]: servers answer on the processors that are measured, and readings every 20 ms
+    /// had taken a seventh of one.
+    const PAUSES: u32 = 50;
+    const PAUSE_MAX: Duration = Duration::from_millis(250);
+
     /// How long to wait for the counters at the start of the measured part. A server that
     /// takes longer is stalled, and stalls are measured too. The previous counters serve then,
     /// since a stalled server counts nothing.
@@ -289,15 +295,19 @@ impl<'a> Sampler<'a> {
         interval: Duration,
         done: impl Fn(Instant, Counters) -> bool,
     ) {
+        let mut took = Duration::ZERO;
         loop {
+            let pause = interval.max((took * Self::PAUSES).min(Self::PAUSE_MAX));
             match self.settings.length {
-                RunLength::Time { .. } => thread::sleep(interval),
+                RunLength::Time { .. } => thread::sleep(pause),
                 RunLength::Transactions { .. } => {
-                    signals.barrier.wait_for_all_within(interval);
+                    signals.barrier.wait_for_all_within(pause);
                 }
             }
+            let asked = Instant::now();
             let counters = self.database.read(CounterReader::PATIENCE).counters;
             let now = Instant::now();
+            took = now - asked;
             let at_checkpoint = self.checkpoints.observe(now, counters.checkpoints);
             if done(now, counters) || (signals.interrupted)() || self.shared.is_ending() {
                 return;

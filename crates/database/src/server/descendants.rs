@@ -63,10 +63,39 @@ pub(super) fn is_still(pid: i32) -> bool {
 pub(crate) fn user_time(ancestor: i32) -> Duration {
     // Each before what it started: one that ends meanwhile is missed for once,
     // and not counted twice, in its parent's time as well as its own.
-    let all = with(ancestor).into_iter();
+    let all = told_by_kernel(ancestor).unwrap_or_else(|| with(ancestor));
+    let all = all.into_iter();
     let ticks: u64 = all.filter_map(stat).map(|stat| stat.user_ticks).sum();
     let second = clock_ticks_per_second().max(1);
     Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / second))
+}
+
+/// A process and all below it, each before what it started, as far as the kernel tells children
+/// (`/proc/PID/task/TID/children`, proc_pid_task(5)). Looking at all processes of the machine takes
+/// milliseconds. One that ends meanwhile may hide another, so nobody is ended by this.
+fn told_by_kernel(ancestor: i32) -> Option<Vec<i32>> {
+    let mut all = vec![ancestor];
+    let mut next = 0;
+    while let Some(&parent) = all.get(next) {
+        next += 1;
+        let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else {
+            continue;
+        };
+        for thread in threads.flatten() {
+            let children = match fs::read_to_string(thread.path().join("children")) {
+                Ok(children) => children,
+                // One that has just ended.
+                Err(_) if parent != ancestor => continue,
+                Err(_) => return None,
+            };
+            for child in children.split_whitespace().flat_map(str::parse) {
+                if !all.contains(&child) {
+                    all.push(child);
+                }
+            }
+        }
+    }
+    Some(all)
 }
 
 /// A process and all below it, each before what it started.
@@ -143,6 +172,9 @@ mod tests {
             below = find(pid);
         }
         assert_eq!(below.len(), 2);
+        if let Some(told) = told_by_kernel(pid) {
+            assert_eq!(told, [&[pid], &below[..]].concat());
+        }
         for pid in below {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

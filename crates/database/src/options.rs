@@ -137,7 +137,7 @@ impl ValueKind {
             Self::Duration(range) => within(range, parse_duration(text).ok()?).map(Value::Duration),
             Self::Number(range) => within(range, text.parse().ok()?).map(Value::Number),
             Self::PageSize(range) => within(range, text.parse().ok()?).map(Value::PageSize),
-            Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
         }
     }
 }

@@ -64,7 +64,9 @@ impl Programs {
                     .trim()
                     .parse()
                     .map_err(|error| wrong(format!("{error}")))?;
-                let directory = if place == INSTALLED {
+                let directory = if place.is_empty() {
+                    return Err(wrong(format!("a directory is missing behind {size}=")));
+                } else if place == INSTALLED {
                     let (major, bin) = installed().ok_or_else(|| {
                         wrong(
                             "no PostgreSQL server is installed: install the package postgresql, \

@@ -64,7 +64,7 @@ const COLUMNS: &str = "\
 
 /// How many columns of each table an account may see.
 const SEEN: &str = "\
-    SELECT JSON_OBJECT('name', TABLE_NAME, 'columns', COUNT(*)) \
+    SELECT JSON_OBJECT('name', TABLE_NAME, 'columns', CAST(COUNT(*) AS UNSIGNED)) \
     FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() GROUP BY TABLE_NAME";
 
 /// Columns of unique indexes, in their order.

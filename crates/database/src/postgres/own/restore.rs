@@ -347,8 +347,40 @@ fn named<'l>(line: &'l str, kind: &str) -> Option<&'l str> {
     name.rsplit_once(' ').map(|(name, _)| name)
 }
 
+/// How errors begin whose words name objects of the schema, and no values of rows. Others may be those
+/// of a function of the user's, which may say anything.
+const OF_SCHEMA: [&str; 27] = [
+    "access method ",
+    "cannot ",
+    "collation ",
+    "column ",
+    "could not access file ",
+    "could not create unique index ",
+    "could not load library ",
+    "could not open extension ",
+    "data type ",
+    "encoding ",
+    "extension ",
+    "function ",
+    "index row ",
+    "insert or update on table ",
+    "invalid input syntax for type ",
+    "language ",
+    "must be ",
+    "new row for relation ",
+    "no collation ",
+    "null value in column ",
+    "operator ",
+    "permission denied ",
+    "relation ",
+    "row is too big",
+    "schema ",
+    "text search ",
+    "type ",
+];
+
 /// What the server refused, in the program's words from a place of its log on; without values of
-/// rows, which stand in other lines.
+/// rows, which stand in other lines and in messages of others.
 fn refused(log: &Path, from: u64) -> Option<String> {
     const MOST: usize = 5;
     let text = fs::read(log).ok()?;
@@ -364,12 +396,18 @@ fn refused(log: &Path, from: u64) -> Option<String> {
         let reason = reason
             .split_once(": \"")
             .map_or(reason, |(reason, _)| reason);
+        let reason = reason.trim();
+        let is_of_schema = OF_SCHEMA.iter().any(|begin| reason.starts_with(begin));
+        let reason = match is_of_schema {
+            true => reason,
+            false => "an error in words that may have values in them, so they are not shown",
+        };
         let of = what
             .strip_prefix("COPY failed for table ")
             .map_or_else(String::new, |rest| {
                 format!("table {}: ", rest.trim_end_matches([' ', ':']))
             });
-        Some(format!("{of}{}", reason.trim()))
+        Some(format!("{of}{reason}"))
     });
     let mut all: Vec<String> = said.collect();
     all.dedup();
@@ -450,13 +488,16 @@ mod tests {
             CONTEXT:  COPY b, line 1: \"secret\"\n\
             pg_restore: error: COPY failed for table \"c\": ERROR:  invalid input syntax for type \
             json: \"secret\"\n\
-            pg_restore: warning: errors ignored on restore: 3\n\
+            pg_restore: error: COPY failed for table \"d\": ERROR:  no country for Anna\n\
+            pg_restore: warning: errors ignored on restore: 4\n\
             psql:/a: b/rows.sql:7: ERROR:  row is too big: size 9, maximum size 8\n";
         fs::write(&log, format!("{before}{text}")).unwrap();
         assert_eq!(
             refused(&log, before.len() as u64).unwrap(),
             "index row size 1368 exceeds btree version 4 maximum 1344 for index \"i\"; \
-             table \"b\": row is too big; table \"c\": invalid input syntax for type json; row is too big: size 9, maximum size 8"
+             table \"b\": row is too big; table \"c\": invalid input syntax for type json; \
+             table \"d\": an error in words that may have values in them, so they are not shown; \
+             row is too big: size 9, maximum size 8"
         );
         fs::write(&log, "pg_restore: error: could not open input file\n").unwrap();
         assert_eq!(refused(&log, 0), None);

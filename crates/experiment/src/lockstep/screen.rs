@@ -102,16 +102,17 @@ pub(crate) fn counted(slices: &[Slice]) -> impl Iterator<Item = &Slice> {
     counted.flat_map(|(pass, _)| pass.slices)
 }
 
-/// What cells are compared by: the sum of response times at a recording's pace, where a slice
-/// lasts as long as the recording did.
+/// What cells are compared by, without checkpoints, which not every pass has: the sum of response times
+/// at a recording's pace, where a slice lasts as long as the recording did.
 fn compared_seconds(slice: &Slice) -> f64 {
+    let checkpoint = slice.checkpoint().unwrap_or_default();
     match slice.response {
-        Some(response) => response.as_secs_f64(),
+        Some(response) => response.saturating_sub(checkpoint).as_secs_f64(),
         None => clean_seconds(slice),
     }
 }
 
-/// Without checkpoints, which not every pass has.
+/// Without checkpoints.
 fn clean_seconds(slice: &Slice) -> f64 {
     let checkpoint = slice.checkpoint().unwrap_or_default();
     (slice.elapsed - checkpoint).as_secs_f64()

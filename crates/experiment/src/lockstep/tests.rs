@@ -221,6 +221,16 @@ fn at_a_pace_a_pass_is_slow_by_its_response_times() {
         if slice.key.pass == 12 {
             slice.elapsed *= 20;
         }
+        // A checkpoint came.
+        if slice.key.pass == 16 {
+            let checkpoint = slice.elapsed;
+            slice.elapsed += checkpoint;
+            slice.response = Some(response + checkpoint);
+            slice.spent = Some(SessionTime {
+                checkpoint,
+                ..SessionTime::default()
+            });
+        }
     });
     let judgement = judge(&rules(100), &group(2), 2, &slices);
     assert_eq!(screened(&judgement), [(0, 7, Screened::Slow)]);

@@ -185,7 +185,7 @@ impl PageTrace {
     }
 
     /// With the pages that a server has in its buffer once it has started, the one that was used
-    /// last at the end; none unless they are said.
+    /// last at the end; none unless they are said. Those behind the loaded ones it made itself.
     #[must_use]
     pub fn with_buffered(mut self, pages: Vec<u32>) -> Self {
         for page in &pages {

@@ -21,9 +21,11 @@ use crate::{
     DatabaseError, PagesWanted, Progress, Result, error::unless_stopped, turns::ClientTurns,
 };
 
-/// How long transactions run before any is timed, so that pages are at hand, and how long they are
-/// timed, or how many of them at most. Chosen.
-const BEFORE: Duration = Duration::from_secs(2);
+/// How long transactions run before any is timed, at most: until pages are at hand, as told by looks in
+/// which hardly anything was read. How long they are timed, or how many of them at most. Chosen.
+const BEFORE: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(500);
+const READ_MAX: u64 = 512;
 const TIMED: Duration = Duration::from_secs(2);
 const TIMED_MAX: u64 = 20_000;
 
@@ -60,12 +62,13 @@ pub(crate) fn time(
     let mut begun = Instant::now();
     // Without those before.
     let mut timed = None;
+    let mut look = Look::begin(pid);
     loop {
         let is_over = match timed {
-            None => begun.elapsed() >= BEFORE.min(wanted.time_max),
-            Some(_) => begun.elapsed() >= TIMED.min(wanted.time_max),
+            None => begun.elapsed() >= BEFORE.min(wanted.time_max) || look.is_warm(pid),
+            Some(_) => begun.elapsed() >= TIMED.min(wanted.time_max) || number >= TIMED_MAX,
         };
-        if number >= LEAST && is_over || number >= TIMED_MAX {
+        if number >= LEAST && is_over {
             if timed.is_some() {
                 break;
             }
@@ -81,6 +84,7 @@ pub(crate) fn time(
         };
         let own = thread_time() - began;
         number += 1;
+        look.transactions += 1;
         if let Some(before) = &mut timed {
             // What the process does behind its answer is the next one's.
             let now = used(pid)?;
@@ -92,6 +96,42 @@ pub(crate) fn time(
     session.rollback()?;
     let mean = |(time, count): (Duration, u32)| (count > 0).then(|| time / count);
     Ok(taken.into_iter().map(mean).collect())
+}
+
+/// A while of the warm-up.
+struct Look {
+    begun: Instant,
+    /// Bytes that the process had read.
+    read: Option<u64>,
+    transactions: u64,
+}
+
+impl Look {
+    fn begin(pid: i32) -> Self {
+        Self {
+            begun: Instant::now(),
+            read: read(pid),
+            transactions: 0,
+        }
+    }
+
+    /// Whether a while is over in which a transaction read next to nothing in the mean. Another begins
+    /// otherwise. Where the kernel does not tell, each while is one.
+    fn is_warm(&mut self, pid: i32) -> bool {
+        if self.begun.elapsed() < LOOK || self.transactions < LEAST {
+            return false;
+        }
+        let before = std::mem::replace(self, Self::begin(pid));
+        let bytes = self.read.zip(before.read);
+        bytes.is_none_or(|(now, then)| now.saturating_sub(then) <= READ_MAX * before.transactions)
+    }
+}
+
+/// Bytes that a process has read from files (`/proc/PID/io`, of all its threads).
+fn read(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("rchar: "));
+    line?.trim().parse().ok()
 }
 
 /// Time of this thread on a processor.

@@ -65,8 +65,14 @@ impl Traced {
         let mut pool = pool.ok_or(EngineError::Memory { memory, page_size })?;
         pool.replace(replacement);
         for page in trace.buffered() {
-            let reference = Reference::new(Page::new(*page), Access::Read);
-            pool.refer(reference, false, 0, &mut Vec::new());
+            // Those that were not loaded the server made: they are written once, when they leave.
+            let is_new = *page >= trace.loaded();
+            let access = match is_new {
+                true => Access::Change,
+                false => Access::Read,
+            };
+            let reference = Reference::new(Page::new(*page), access);
+            pool.refer(reference, is_new, 0, &mut Vec::new());
         }
         let mut undo_pages = Pages::default();
         Ok(Self {

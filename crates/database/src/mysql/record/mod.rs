@@ -191,7 +191,9 @@ fn record(
         "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_total'",
         1,
     )?;
-    let started = pool(&mut marks)?.into_iter().rev();
+    // Pages of the temporary tablespace, which the server made when it started, have numbers behind
+    // those of all files.
+    let started = pool(&mut marks)?.into_iter();
     let buffered = started.filter_map(|(space, page)| spaces.numbers.page(space, page));
     let buffered = buffered.collect();
     let begin = end_of_log(&mut marks)?;
@@ -298,7 +300,7 @@ impl Marks for PoolAndLog {
         self.end = log;
         if self.resident.is_due(events) {
             let pages = pool(&mut self.session)?;
-            let numbers = pages.into_iter();
+            let numbers = pages.into_iter().filter(|(space, _)| *space != TEMPORARY);
             let numbers = numbers.filter_map(|(space, page)| files.numbers.page(space, page));
             self.resident.note(numbers, events);
         }
@@ -306,10 +308,16 @@ impl Marks for PoolAndLog {
     }
 }
 
-/// The pages in the pool, from the one that was used last on.
+/// The number of the temporary tablespace (`SRV_TMP_SPACE_ID`).
+const TEMPORARY: u32 = 0xffff_fffe;
+
+/// The pages in the pool, each by its file and its place there, the one that was used last at the end:
+/// positions count from the end of the list (`i_s_innodb_fill_buffer_lru`; on MariaDB 10.11 a page that
+/// was just read has the last one).
 fn pool(session: &mut Session) -> Answer<Vec<(u32, u32)>> {
     let sql = "SELECT SPACE, PAGE_NUMBER FROM information_schema.INNODB_BUFFER_PAGE_LRU \
-        WHERE SPACE < 4294967280 AND PAGE_TYPE <> 'UNKNOWN' ORDER BY LRU_POSITION";
+        WHERE (SPACE < 4294967280 OR SPACE = 4294967294) AND PAGE_TYPE <> 'UNKNOWN' \
+        ORDER BY LRU_POSITION";
     let rows = session.texts(sql)?;
     let number = |text: &Option<String>| text.as_ref()?.parse().ok();
     let pages = rows.iter().map(|row| match row.as_slice() {
@@ -353,13 +361,12 @@ impl Resident {
             self.last.insert(event.page(), at + 1);
         }
         let now = events.len();
-        let mut kept: Vec<u32> = pool
+        let kept: Vec<u32> = pool
             .filter(|page| {
                 let last = self.last.get(page).copied().unwrap_or(0);
                 last + self.frames <= now
             })
             .collect();
-        kept.reverse();
         for page in kept {
             events.push(Event::read(page));
             self.last.insert(page, events.len());
@@ -378,15 +385,15 @@ mod tests {
         let mut events: Vec<Event> = (0..8).map(Event::read).collect();
         assert!(resident.is_due(&events) && !resident.is_due(&events[..1]));
         // All of it was read within the last eight.
-        resident.note([7, 6, 5, 4, 3, 2, 1].into_iter(), &mut events);
+        resident.note([1, 2, 3, 4, 5, 6, 7].into_iter(), &mut events);
         assert_eq!(events.len(), 8);
         events.extend((10..16).map(Event::read));
-        resident.note([1, 15, 14, 13, 0, 12, 6, 7].into_iter(), &mut events);
+        resident.note([7, 6, 12, 0, 13, 14, 15, 1].into_iter(), &mut events);
         // 0 and 1 would have left.
         assert_eq!(events[14..], [0, 1].map(Event::read));
         assert!(!resident.is_due(&events));
         events.extend((20..24).map(Event::read));
-        resident.note([1, 0, 6].into_iter(), &mut events);
+        resident.note([6, 0, 1].into_iter(), &mut events);
         assert_eq!(events[20..], [6].map(Event::read));
     }
 }

@@ -45,9 +45,12 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
     if let Some(settings) = file.own.take() {
-        let has_page_sizes = file.has("page-size");
+        let has = own::Given {
+            page_sizes: file.has("page-size"),
+            clients: file.has("clients"),
+        };
         let stopped = || watcher.is_interrupted();
-        own::complete(&mut file.plan, &settings, has_page_sizes, &stopped)
+        own::complete(&mut file.plan, &settings, has, &stopped)
             .map_err(|error| look_failed(error, &file))?;
     }
     let settings = CampaignSettings {

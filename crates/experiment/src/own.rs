@@ -234,15 +234,25 @@ fn look(
     Ok(Looked { users, found })
 }
 
+/// What a plan says itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Given {
+    /// Its page sizes.
+    pub page_sizes: bool,
+    /// How many clients.
+    pub clients: bool,
+}
+
 /// Puts the user's data and statements into a plan that has all else. Without page sizes of its
-/// own it gets the present one.
+/// own it gets the present one, and without clients one, or at a recording's pace as many as that
+/// has sessions at work at the same time.
 ///
 /// # Errors
 /// As [`plan`], and for what the plan asks for and the user's data or statements do not allow.
 pub fn complete(
     plan: &mut Plan,
     settings: &OwnSettings,
-    has_page_sizes: bool,
+    has: Given,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), OwnPlanError> {
     let first = Arc::clone(&plan.databases[0]);
@@ -252,13 +262,17 @@ pub fn complete(
     let kind = first.kind()?;
     let Looked { users, found } = look(first.make()?.as_ref(), kind.name, settings, stopped)?;
     let present = users.copy.page_size;
-    if !has_page_sizes {
+    if !has.page_sizes {
         plan.page_sizes = vec![present];
     } else if !plan.page_sizes.contains(&present) {
         return Err(OwnPlanError::PresentPageSize(present));
     }
+    let recording = users.recording.as_ref();
+    if !has.clients {
+        plan.clients = vec![clients(1, None, recording)?];
+    }
     for &count in &plan.clients {
-        clients(count, Some(count), users.recording.as_ref())?;
+        clients(count, Some(count), recording)?;
     }
     if plan.clients != [1] {
         check_several_clients(&users)?;

@@ -445,6 +445,13 @@ fn replay(home: &Path, url: &str, recording: &str, arguments: &[&str]) -> serde_
         .unwrap();
     let found = findings(home, &output);
     fs::remove_dir_all(home.join("work")).unwrap();
+    // Each session may have reads alone, or changes.
+    let lines = found["audit"]["lines"].as_array().unwrap();
+    let count = |line: &serde_json::Value, name: &str| line[name].as_u64().unwrap();
+    let all: u64 = lines.iter().map(|line| count(line, "count")).sum();
+    for line in lines {
+        assert_eq!(count(line, "total"), all, "{lines:?}");
+    }
     found
 }
 

@@ -402,7 +402,8 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
         Caveat::RecordedFailed { failed, of, most } => format!(
             "{} of {} recorded statements failed on the copy, and their transactions were rolled back \
              (most often {most}). They may need rows of the time when the recording began \
-             (--copy-of a backup of it), have been sent before, or have failed then too.",
+             (--copy-of a backup of it), or rights outside of your tables, which a copy gives to nobody; have \
+             been sent before; or have failed then too.",
             count(*failed),
             count(*of)
         ),

@@ -129,8 +129,14 @@ impl Client for RecordedClient {
             let name = format!("{} among transactions", kind.name);
             AuditLine::independent(&name, *ran, all, wanted as f64 / all.max(1) as f64)
         });
+        // A client without any of a kind has all of its transactions among those of others.
+        let is_recorded = |kind: usize| {
+            let mut kinds = self.replayed.kinds.iter();
+            kinds.any(|of| *of as usize == kind)
+        };
+        let lines = lines.enumerate().filter(|(kind, _)| is_recorded(*kind));
         Audit {
-            lines: lines.filter(|line| line.wanted > 0.0).collect(),
+            lines: lines.map(|(_, line)| line).collect(),
             rounds: Some(Rounds::of(
                 self.next as f64 / self.order.len().max(1) as f64,
             )),

@@ -215,15 +215,8 @@ pub(crate) fn compare(server: &Server, workload: &dyn Workload, errors_max: [f64
     let name = workload.name();
     println!("{name} with {page_size}: {is:.3?}, measured {was:.3?} in {transaction:?} each");
     let named = ["misses", "log bytes", "page bytes"].into_iter();
-    // Bytes of which transactions run, which PostgreSQL logs every 15 s (`LogStandbySnapshot`): on a
-    // slow machine more of them.
-    let noted = 4.0 * 56.0 / COUNTED as f64;
     for ((name, error_max), (is, was)) in named.zip(errors_max).zip(is.into_iter().zip(was)) {
-        let apart = match name {
-            "log bytes" => ((is - was).abs() - noted).max(0.0),
-            _ => (is - was).abs(),
-        };
-        let error = apart / was.max(0.01);
+        let error = (is - was).abs() / was.max(0.01);
         assert!(error <= error_max, "{name}: {is:.3}, measured {was:.3}");
     }
 }

@@ -49,6 +49,11 @@ const KIND: u8 = 0x70;
 const COMMIT: u8 = 0x00;
 const COMMIT_PREPARED: u8 = 0x30;
 
+/// `RM_STANDBY_ID`, and of its kinds that of which transactions run, which the server logs every 15 s
+/// by itself (`XLOG_RUNNING_XACTS`, `LogStandbySnapshot`): it is no transaction's.
+const STANDBY: u8 = 8;
+const RUNNING: u8 = 0x10;
+
 /// A record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
@@ -90,27 +95,31 @@ impl LogReader {
         }
     }
 
-    /// The next record and where it begins; `None` when it begins at `end` or behind that.
+    /// The next record of a transaction and where it begins; `None` when it begins at `end` or behind that.
     ///
     /// # Errors
     /// When the files have no record there.
     pub(super) fn next(&mut self, end: u64) -> io::Result<Option<(u64, Record)>> {
-        self.position = self.position.next_multiple_of(8);
-        self.skip_header();
-        if self.position >= end {
-            return Ok(None);
+        loop {
+            self.position = self.position.next_multiple_of(8);
+            self.skip_header();
+            if self.position >= end {
+                return Ok(None);
+            }
+            let begin = self.position;
+            let mut bytes = vec![0; 4];
+            self.read(&mut bytes)?;
+            let length = u32_at(&bytes, 0).unwrap_or(0) as usize;
+            if !(RECORD_HEADER..=RECORD_MAX).contains(&length) {
+                return Err(damaged(begin));
+            }
+            bytes.resize(length, 0);
+            self.read(&mut bytes[4..])?;
+            let record = parse(&bytes).ok_or_else(|| damaged(begin))?;
+            if (bytes[17], bytes[16] & KIND) != (STANDBY, RUNNING) {
+                return Ok(Some((begin, record)));
+            }
         }
-        let begin = self.position;
-        let mut bytes = vec![0; 4];
-        self.read(&mut bytes)?;
-        let length = u32_at(&bytes, 0).unwrap_or(0) as usize;
-        if !(RECORD_HEADER..=RECORD_MAX).contains(&length) {
-            return Err(damaged(begin));
-        }
-        bytes.resize(length, 0);
-        self.read(&mut bytes[4..])?;
-        let record = parse(&bytes).ok_or_else(|| damaged(begin))?;
-        Ok(Some((begin, record)))
     }
 
     fn skip_header(&mut self) {
@@ -414,13 +423,15 @@ mod tests {
             }
             at
         };
-        let ends = [&short, &long, &short].map(|record| put(record));
+        // Which the server logs by itself.
+        let running = record(STANDBY, RUNNING, &[MAIN_SHORT, 30], 30);
+        let ends = [&short, &long, &running, &short].map(|record| put(record));
         for (number, file) in files.iter().enumerate() {
             let name = format!("0000000100000000{:08X}", number + 2);
             fs::write(directory.join(name), file).unwrap();
         }
         let mut log = LogReader::new(cluster.path(), PageSize::kib(8), begin);
-        let mut next = || log.next(ends[2]).unwrap();
+        let mut next = || log.next(ends[3]).unwrap();
         let (first, commit) = next().unwrap();
         assert!(first == begin && commit.is_commit);
         let (second, change) = next().unwrap();
@@ -429,9 +440,9 @@ mod tests {
             (ends[0].next_multiple_of(8), 24 + 5 + 10_000)
         );
         let (third, commit) = next().unwrap();
-        assert!(third == ends[1].next_multiple_of(8) && commit.is_commit);
+        assert!(third == ends[2].next_multiple_of(8) && commit.is_commit);
         assert_eq!(next(), None);
-        let mut behind = LogReader::new(cluster.path(), PageSize::kib(8), ends[2] + 64);
+        let mut behind = LogReader::new(cluster.path(), PageSize::kib(8), ends[3] + 64);
         assert!(
             behind.next(u64::MAX).is_err(),
             "0xbbbbbbbb bytes are no record"

@@ -38,14 +38,9 @@ pub(super) fn open(
         account.as_ref(),
     )?;
     drop(first);
-    let mut setup = setup(programs.version.flavour);
+    let setup = setup(programs.version.flavour);
     let own = layout.own_setup()?;
-    let is_copy = !own.is_empty();
-    setup.extend(own);
-    let mut session = match is_copy {
-        true => instance.owner_session(ddl::DATABASE, &setup)?,
-        false => instance.session(Some(ddl::DATABASE), &setup)?,
-    };
+    let mut session = instance.statement_session(ddl::DATABASE, setup, own)?;
     read_only(&mut session, workload)?;
     let end = move || {
         // A server that does not stop well is killed, and recovers at its

@@ -180,7 +180,21 @@ impl Instance {
         self.session_as(&self.superuser, database, setup)
     }
 
-    /// Opens a session of the user's statements on a copy of his database.
+    /// Opens a session of statements, with what `own` says where the data is a copy of the user's own.
+    pub(super) fn statement_session(
+        &self,
+        database: &str,
+        mut setup: Vec<String>,
+        own: Vec<String>,
+    ) -> Result<Session> {
+        if own.is_empty() {
+            return self.session(Some(database), &setup);
+        }
+        setup.extend(own);
+        self.owner_session(database, &setup)
+    }
+
+    /// Opens a session of the user's statements on a copy of their database.
     pub(super) fn owner_session(&self, database: &str, setup: &[String]) -> Result<Session> {
         self.session_as(OWNER, Some(database), setup)
     }

@@ -144,13 +144,8 @@ pub(super) fn client_session(
     own_setup: Vec<String>,
     statements: &'static [Statement],
 ) -> Result<Session> {
-    let mut setup = session_setup(flavour, isolation_level(isolation), STATEMENT_LIMIT);
-    let is_copy = !own_setup.is_empty();
-    setup.extend(own_setup);
-    let session = match is_copy {
-        true => instance.owner_session(ddl::DATABASE, &setup)?,
-        false => instance.session(Some(ddl::DATABASE), &setup)?,
-    };
+    let setup = session_setup(flavour, isolation_level(isolation), STATEMENT_LIMIT);
+    let session = instance.statement_session(ddl::DATABASE, setup, own_setup)?;
     let mut session = session.at_level(isolation.unwrap_or(Isolation::RepeatableRead));
     session.prepare_all(statements)?;
     Ok(session)

@@ -91,8 +91,7 @@ impl<'a> Sampler<'a> {
     const POLL_INTERVAL_MIN: Duration = Duration::from_millis(2);
 
     /// How many times as long as a reading of the counters took the next one waits, at most
-    /// [`Self::PAUSE_MAX`]: servers answer on the processors that are measured, and readings every 20 ms
-    /// had taken a seventh of one.
+    /// [`Self::PAUSE_MAX`]: servers answer on the processors that are measured.
     const PAUSES: u32 = 50;
     const PAUSE_MAX: Duration = Duration::from_millis(250);
 

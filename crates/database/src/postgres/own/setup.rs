@@ -26,7 +26,7 @@ pub(super) struct Setup {
     search_path: String,
     /// Names and values.
     settings: Vec<(String, String)>,
-    /// What a superuser alone may make besides what is told by its kind.
+    /// Objects that only a superuser may make, where their kind does not tell.
     of_superusers: Vec<OfSuperuser>,
 }
 

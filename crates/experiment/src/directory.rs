@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -140,6 +141,33 @@ pub fn free_space(path: &Path) -> Result<ByteCount, DirectoryError> {
     Ok(ByteCount::new(free.f_bavail.saturating_mul(free.f_frsize)))
 }
 
+/// What is needed in directories in all on each file system, whose room they share, with the first
+/// of these directories.
+pub(crate) fn by_file_system(
+    needs: impl IntoIterator<Item = (PathBuf, ByteCount)>,
+) -> Vec<(PathBuf, ByteCount)> {
+    let mut together: Vec<(u64, PathBuf, ByteCount)> = Vec::new();
+    for (path, needed) in needs {
+        let device = device_of(&path);
+        match together.iter_mut().find(|(other, ..)| *other == device) {
+            Some((.., sum)) => *sum = sum.saturating_add(needed),
+            None => together.push((device, path, needed)),
+        }
+    }
+    let named = together.into_iter();
+    named.map(|(_, path, needed)| (path, needed)).collect()
+}
+
+/// The file system's number under a path that may not exist yet; 0 where it
+/// cannot be told.
+fn device_of(path: &Path) -> u64 {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .ancestors()
+        .find_map(|existing| fs::metadata(existing).ok())
+        .map_or(0, |data| data.dev())
+}
+
 /// The size of all files below a directory, as far as they can be read.
 pub(crate) fn directory_size(path: &Path) -> ByteCount {
     let Ok(entries) = fs::read_dir(path) else {
@@ -178,6 +206,22 @@ mod tests {
             WorkDirectory::open(&file, &[]),
             Err(DirectoryError::NotADirectory { .. })
         ));
+    }
+
+    #[test]
+    fn directories_of_one_file_system_share_its_room() {
+        let parent = tempfile::tempdir().unwrap();
+        let [one, later] = ["one", "later/made"].map(|name| parent.path().join(name));
+        let needs = [
+            (one.clone(), ByteCount::kib(1)),
+            (PathBuf::from("/proc"), ByteCount::kib(5)),
+            (later, ByteCount::kib(3)),
+        ];
+        let wanted = [
+            (one, ByteCount::kib(4)),
+            ("/proc".into(), ByteCount::kib(5)),
+        ];
+        assert_eq!(by_file_system(needs), wanted);
     }
 
     #[test]

@@ -1,12 +1,7 @@
 //! What a plan needs of time and room, and whether it can be carried out at
 //! all: known before anything is changed.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use octavo_database::Settings;
 use octavo_units::ByteCount;
@@ -14,7 +9,7 @@ use octavo_units::ByteCount;
 use super::{ramps::least, settings::CampaignSettings};
 use crate::{
     budget, cpus, descriptors,
-    directory::{directory_size, free_space},
+    directory::{by_file_system, directory_size, free_space},
     error::CampaignError,
     plan::SnapshotKey,
     resolved::ResolvedPlan,
@@ -208,20 +203,11 @@ impl Requirements {
                 budget_s: budget.as_secs(),
             });
         }
-        // Directories on one file system share its room.
-        let mut together: Vec<(u64, &Path, ByteCount)> = Vec::new();
-        for (path, needed) in &self.space {
-            let device = device_of(path);
-            match together.iter_mut().find(|(other, ..)| *other == device) {
-                Some((.., sum)) => *sum = sum.saturating_add(*needed),
-                None => together.push((device, path, *needed)),
-            }
-        }
-        for (_, path, needed) in together {
-            let available = free_space(path)?;
+        for (path, needed) in by_file_system(self.space.iter().cloned()) {
+            let available = free_space(&path)?;
             if available < needed {
                 return Err(CampaignError::Space {
-                    path: path.to_owned(),
+                    path,
                     needed,
                     available,
                 });
@@ -229,14 +215,4 @@ impl Requirements {
         }
         Ok(())
     }
-}
-
-/// The file system's number under a path that may not exist yet; 0 where it
-/// cannot be told.
-fn device_of(path: &Path) -> u64 {
-    std::path::absolute(path)
-        .unwrap_or_else(|_| path.to_owned())
-        .ancestors()
-        .find_map(|existing| fs::metadata(existing).ok())
-        .map_or(0, |data| data.dev())
 }

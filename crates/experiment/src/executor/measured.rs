@@ -29,7 +29,7 @@ use super::{
 use crate::{
     causes::with_causes,
     cpus::HeldCpus,
-    directory::{DirectoryError, WorkDirectory, directory_size, free_space},
+    directory::{DirectoryError, WorkDirectory, by_file_system, directory_size, free_space},
     emulation::{Emulation, EmulationError},
     error::CampaignError,
     machine,
@@ -385,11 +385,14 @@ impl Executor for MeasuredExecutor<'_> {
             let bytes = needed.entry(&cell.storage).or_default();
             *bytes = bytes.saturating_add(size).saturating_add(database.logs());
         }
-        for (storage, bytes) in needed {
-            let directory = self.resolved.directory(storage);
+        let needed = needed.into_iter().map(|(storage, bytes)| {
             // What earlier copies hold is written over.
             let held = directory_size(&self.resolved.copies(storage));
-            if bytes.saturating_add(SPARE) > free_space(&directory)?.saturating_add(held) {
+            let (room, _) = self.resolved.room(storage);
+            (room, bytes.saturating_sub(held))
+        });
+        for (room, bytes) in by_file_system(needed) {
+            if bytes.saturating_add(SPARE) > free_space(&room)? {
                 return Ok(false);
             }
         }

@@ -322,21 +322,33 @@ impl Screen {
         if !table.caption.is_empty() {
             self.prose("", "", &table.caption);
         }
-        let (columns, widths) = fitting(table, self.width);
+        let mut wanted: Vec<usize> = (0..table.columns.len()).collect();
+        loop {
+            let (columns, widths) = fitting(table, wanted.clone(), self.width);
+            self.part(table, &columns, &widths);
+            // Where all is shown, what has no room follows, with the names of its rows.
+            let is_label = |column: usize| table.columns[column].kind == ColumnKind::Label;
+            let before = wanted.len();
+            wanted.retain(|&column| is_label(column) || !columns.contains(&column));
+            let is_all = wanted.iter().all(|&column| is_label(column));
+            if self.shown != Detail::All || is_all || wanted.len() == before {
+                break;
+            }
+            self.blank();
+        }
+    }
+
+    /// Some of a table's columns.
+    fn part(&mut self, table: &Table, columns: &[usize], widths: &[usize]) {
         let header: Vec<Cell> = columns
             .iter()
             .map(|&column| table.columns[column].name.as_str().into())
             .collect();
-        self.row(
-            table,
-            &columns,
-            &widths,
-            &header.iter().collect::<Vec<_>>(),
-            DIM,
-        );
+        let header: Vec<&Cell> = header.iter().collect();
+        self.row(table, columns, widths, &header, DIM);
         for row in &table.rows {
             let cells: Vec<&Cell> = columns.iter().map(|&column| &row[column]).collect();
-            self.row(table, &columns, &widths, &cells, "");
+            self.row(table, columns, widths, &cells, "");
         }
     }
 
@@ -407,9 +419,8 @@ fn is_right(table: &Table, column: usize) -> bool {
     }
 }
 
-/// The columns that have room, and their widths.
-fn fitting(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>) {
-    let mut left: Vec<usize> = (0..table.columns.len()).collect();
+/// Those of some columns that have room, and their widths.
+fn fitting(table: &Table, mut left: Vec<usize>, width: usize) -> (Vec<usize>, Vec<usize>) {
     loop {
         let expendable = left.iter().skip(1).copied();
         let rank = |column: usize| table.columns[column].rank;
@@ -533,8 +544,36 @@ Speed
 16 KiB     900  faster
 ";
         assert_eq!(document.terminal(80, false), expected);
-        let (left, _) = fitting(&table(), 20);
+        let (left, _) = fitting(&table(), vec![0, 1, 2], 20);
         assert_eq!(left, [0, 2]);
+    }
+
+    #[test]
+    fn all_of_a_table_has_room_where_all_is_shown() {
+        let wide = Table::with_rows("Speed", &[(4, "slower"), (16, "faster")])
+            .label("page", |row| format!("{} KiB", row.0))
+            .figure((format!("{:>30}", "orders"), 1), |row| {
+                (row.0 * 100).to_string()
+            })
+            .words("decision", |row| row.1)
+            .build();
+        let document = document([Block::Table(wide)]);
+        let expected = "\
+Speed
+  page  decision
+ 4 KiB  slower
+16 KiB  faster
+";
+        assert_eq!(document.terminal(40, false), expected);
+        let all = format!(
+            "{expected}
+  page {blank}orders
+ 4 KiB {blank}   400
+16 KiB {blank}  1600
+",
+            blank = " ".repeat(25)
+        );
+        assert_eq!(document.verbose(40, false), all);
     }
 
     #[test]

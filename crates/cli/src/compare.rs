@@ -25,16 +25,12 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
         }
         Ok(findings)
     };
-    let comparison = compare_findings(&read(&flags.first)?, &read(&flags.second)?);
+    let (first, second) = (read(&flags.first)?, read(&flags.second)?);
+    let comparison = compare_findings(&first, &second);
+    let names = [&flags.first, &flags.second].map(|path| path.display().to_string());
     print::result(
         flags.format,
-        || octavo_report::compare_json(&comparison),
-        || {
-            octavo_report::compare(
-                &comparison,
-                &flags.first.display().to_string(),
-                &flags.second.display().to_string(),
-            )
-        },
+        || octavo_report::compare_json(&comparison, [&first, &second]),
+        || octavo_report::compare(&comparison, [(&names[0], &first), (&names[1], &second)]),
     )
 }

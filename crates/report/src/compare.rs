@@ -1,7 +1,9 @@
 //! The report of a comparison of two stores.
 
 use octavo_experiment::{
+    caveats::Severity,
     compare::{CellComparison, Comparison},
+    findings::Findings,
     record::Source,
     statistics::Decision,
     verdict::Verdict,
@@ -11,14 +13,16 @@ use crate::{
     document::{Block, Document, Section, Table},
     naming,
     number::{change, change_interval, list, number, percent, ratio_interval},
-    sentence::decision,
+    sentence::{caveats, decision},
 };
 
-/// The report of a comparison of the stores `first` and `second`.
-pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
+/// The report of a comparison of two stores, by their names and what was found in each.
+pub fn compare(comparison: &Comparison, stores: [(&str, &Findings); 2]) -> Document {
+    let [first, second] = stores.map(|(name, _)| name);
     let mut said = Section::new("answer", "Answer");
     let (what, why) = answer(comparison);
     said.push(Block::Decision { what, why });
+    said.push(Block::Warnings(warnings(stores.map(|(_, of)| of))));
     let [own, other] = comparison.sources.map(mark);
     said.values([
         ("first", format!("{first}{own}")),
@@ -62,12 +66,28 @@ pub fn compare(comparison: &Comparison, first: &str, second: &str) -> Document {
     Document::new(format!("{first} and {second}"), sections)
 }
 
-/// All that is said.
+/// All that is said but warnings.
 pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
     let (what, why) = answer(comparison);
     let mut sentences = vec![format!("{what} {why}").trim_end().to_owned()];
     sentences.extend(verdicts(comparison));
     sentences
+}
+
+/// What may change the answer of one store, or of both.
+pub(crate) fn warnings(stores: [&Findings; 2]) -> Vec<String> {
+    let [first, second] = stores.map(|findings| {
+        let worst = caveats(findings).filter(|(severity, _)| *severity >= Severity::Choice);
+        worst.map(|(_, text)| text).collect::<Vec<String>>()
+    });
+    let of_first = first.iter().map(|text| match second.contains(text) {
+        true => format!("Both stores: {text}"),
+        false => format!("First store: {text}"),
+    });
+    let only_second = second.iter().filter(|text| !first.contains(text));
+    of_first
+        .chain(only_second.map(|text| format!("Second store: {text}")))
+        .collect()
 }
 
 /// Marks predicted figures.
@@ -202,10 +222,33 @@ fn recommendation(verdict: &Verdict) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::compare::compare as of;
+    use octavo_experiment::{caveats::Caveat, compare::compare as of};
 
     use super::*;
     use crate::fixture;
+
+    fn text(comparison: &Comparison, [first, second]: [&Findings; 2], width: usize) -> String {
+        compare(comparison, [("a.db", first), ("b.db", second)]).terminal(width, false)
+    }
+
+    #[test]
+    fn what_may_change_the_answer_of_a_store_is_said_again() {
+        let (mut first, mut second) = (fixture::one_memory(), fixture::one_memory());
+        first.caveats = vec![Caveat::NoDeviceCounters, Caveat::DebugBuild];
+        second.caveats = vec![Caveat::MissesNotAtDevice { share: 0.2 }, Caveat::DebugBuild];
+        let said = warnings([&first, &second]);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].starts_with("Both stores: A debug build"),
+            "{said:?}"
+        );
+        assert!(said[1].starts_with("Second store: Only 20% of"), "{said:?}");
+        let text = text(&of(&first, &second), [&first, &second], 80);
+        assert!(text.contains("! Both stores: A debug build"), "{text}");
+        let json = crate::compare_json(&of(&first, &second), [&first, &second]);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["warnings"][1], said[1]);
+    }
 
     #[test]
     fn a_store_is_equivalent_to_itself_or_open() {
@@ -219,7 +262,7 @@ mod tests {
                 .iter()
                 .all(|cell| (cell.ratio.estimate - 1.0).abs() < 1e-12)
         );
-        let text = compare(&comparison, "a.db", "b.db").terminal(80, false);
+        let text = text(&comparison, [&findings, &findings], 80);
         assert!(text.contains("10 cells in common, margin 3%."), "{text}");
         assert!(text.contains("both say use 8\u{a0}KiB pages."), "{text}");
         assert!(!text.contains("Conditions that differ"), "{text}");
@@ -246,7 +289,7 @@ mod tests {
         for cell in cells {
             assert!((cell.ratio.estimate - 2.0).abs() < 1e-9, "{cell:?}");
         }
-        let text = compare(&comparison, "a.db", "b.db").terminal(100, false);
+        let text = text(&comparison, [&first, &second], 100);
         for shown in [
             "Speed, second",
             "response time in milliseconds",
@@ -275,7 +318,7 @@ mod tests {
         let comparison = of(&first, &second);
         assert_eq!(comparison.neither, ["64 KiB pages"]);
         assert_eq!(comparison.only_first, ["16 KiB pages"]);
-        let text = compare(&comparison, "a.db", "b.db").terminal(200, false);
+        let text = text(&comparison, [&first, &second], 200);
         let text = text.replace('\u{a0}', " ");
         assert!(text.contains("not known yet in 2"), "{text}");
         assert!(text.contains("Without figures in either"), "{text}");
@@ -308,10 +351,10 @@ mod tests {
                 .iter()
                 .all(|cell| cell.decision == Decision::Better)
         );
-        let text = compare(&comparison, "a.db", "b.db").terminal(100, false);
+        let text = text(&comparison, [&first, &second], 100);
         assert!(text.starts_with("  Second store: faster in 5. "), "{text}");
         assert!(text.contains("Linux 7.0"), "{text}");
-        let json = crate::compare_json(&comparison);
+        let json = crate::compare_json(&comparison, [&first, &second]);
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["cells"][0]["decision"], "better");
     }
@@ -345,7 +388,7 @@ mod tests {
         let mut predicted = fixture::findings();
         fixture::predict(&mut predicted);
         let text = |first, second| {
-            let text = compare(&of(first, second), "a.db", "b.db").terminal(200, false);
+            let text = text(&of(first, second), [first, second], 200);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let mut later = fixture::findings();

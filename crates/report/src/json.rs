@@ -85,11 +85,11 @@ pub fn findings_json(findings: &Findings) -> String {
 }
 
 /// The comparison of two stores as indented JSON, with what it says in words
-/// under `sentences`.
-pub fn compare_json(comparison: &Comparison) -> String {
+/// under `sentences` and what may change a store's answer under `warnings`.
+pub fn compare_json(comparison: &Comparison, stores: [&Findings; 2]) -> String {
     json(WithSentences {
         sentences: compare::sentences(comparison),
-        warnings: None,
+        warnings: Some(compare::warnings(stores)),
         confidence: None,
         value: comparison,
     })
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn every_document_has_its_format() {
-        let comparison =
-            octavo_experiment::compare::compare(&fixture::findings(), &fixture::findings());
+        let stores = [&fixture::findings(), &fixture::findings()];
+        let comparison = octavo_experiment::compare::compare(stores[0], stores[1]);
         let instant = catalog::find("instant").unwrap();
         let check = CheckResult {
             loaded: Manifest {
@@ -242,7 +242,7 @@ mod tests {
         };
         for text in [
             findings_json(&fixture::findings()),
-            compare_json(&comparison),
+            compare_json(&comparison, stores),
             bench_json(&fixture::bench()),
             json(check),
             json(fixture::forecast()),

@@ -88,7 +88,8 @@ fn two_stores_beside_each_other_have_the_ratio_of_their_columns() {
     for one in &all {
         for other in &all {
             let compared = compare(&one.findings, &other.findings);
-            let text = octavo_report::compare(&compared, "one", "other").verbose(200, false);
+            let stores = [("one", &one.findings), ("other", &other.findings)];
+            let text = octavo_report::compare(&compared, stores).verbose(200, false);
             let found = claims::of_comparison(&text);
             faults.extend(
                 found

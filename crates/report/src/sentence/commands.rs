@@ -8,8 +8,8 @@ use octavo_experiment::{
 };
 use octavo_units::PageSize;
 
-use super::{cost::steps, limits::wanted};
-use crate::{document::Block, number::list};
+use super::{cost::steps, limits::wanted as wanted_of};
+use crate::{document::Block, naming, number::list};
 
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared, and figures of them are there.
@@ -25,7 +25,7 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
     else {
         return Vec::new();
     };
-    let wanted = wanted(group);
+    let wanted = wanted_of(group);
     let Ok(kind) = cell.database.kind() else {
         return Vec::new();
     };
@@ -35,7 +35,23 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
     let steps = own.and_then(|(own, page_size)| steps(kind, cell, &own.copy, page_size));
     let wanted = wanted.filter(|_| steps.is_none());
     let changes = changes(kind, cell, wanted, has_buffer, &findings.database);
-    steps.into_iter().chain(changes).collect()
+    let mut blocks: Vec<Block> = steps.into_iter().chain(changes).collect();
+    // Others name their memory with the cache.
+    let mut answers = findings.groups.iter().map(wanted_of);
+    if own.is_some() && answers.any(|other| other != wanted_of(group)) {
+        blocks.iter_mut().for_each(|block| name_case(block, group));
+    }
+    blocks
+}
+
+/// Says for which group commands are, where another group's answer is another one.
+fn name_case(block: &mut Block, group: &GroupFindings) {
+    if let Block::Commands { purpose, .. } = block {
+        let mut rest = purpose.chars();
+        let first = rest.next().map(char::to_lowercase);
+        let sentence: String = first.into_iter().flatten().chain(rest).collect();
+        *purpose = naming::with(&group.name, &sentence);
+    }
 }
 
 /// The commands for the wanted page size and for the buffer of a cell. Changes

@@ -252,6 +252,27 @@ mod tests {
     }
 
     #[test]
+    fn steps_name_their_case_where_another_has_another_answer() {
+        let mut findings = fixture::findings();
+        findings.plan.own = Some(Arc::new(own()));
+        let first = |findings: &Findings| {
+            let commands = super::super::commands(findings, naming::groups(findings)[0]);
+            match commands.into_iter().next() {
+                Some(Block::Commands { purpose, .. }) => purpose,
+                other => panic!("no command: {other:?}"),
+            }
+        };
+        let steps = "n a shell, in this order, for 8 KiB pages";
+        let case = "With 32 MiB of memory: ";
+        assert_eq!(first(&findings), format!("{case}i{steps}"));
+        let verdict = naming::groups(&findings)[0].verdict.clone();
+        for group in &mut findings.groups {
+            group.verdict = verdict.clone();
+        }
+        assert_eq!(first(&findings), format!("I{steps}"));
+    }
+
+    #[test]
     fn names_are_words_of_a_shell() {
         for (name, wanted) in [
             ("my.db", "my.db"),

@@ -22,8 +22,9 @@ use crate::{
     turns::ClientTurns,
 };
 
-/// Bytes of the log after which no further transaction is recorded. Chosen.
-const LOG_MAX: ByteCount = ByteCount::mib(4096);
+/// Bytes of the log after which no further transaction is recorded: a record of 100 of them takes 40
+/// of memory. Chosen.
+const LOG_MAX: ByteCount = ByteCount::mib(1024);
 
 /// What a server needs to have its processes follow nobody's orders but Octavo's.
 const NOT_FOLLOWED: &str = "the kernel does not let Octavo follow its server's system calls \

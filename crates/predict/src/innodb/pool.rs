@@ -32,16 +32,17 @@ const CAPACITY_MAX: u64 = 2000 * (16 << 10);
 const FREE_SHARE: u64 = 10;
 const PAGES_MIN: u64 = 100;
 
-/// `innodb_max_dirty_pages_pct` and `innodb_adaptive_flushing_lwm`, the defaults.
+/// `innodb_max_dirty_pages_pct` and `innodb_adaptive_flushing_lwm`, the defaults; the latter is
+/// of what the log may have between checkpoints, nine tenths of it (`log_t::set_capacity`).
 const DIRTY_MAX: f64 = 0.9;
-const LOG_SHARE: f64 = 0.1;
+const LOG_SHARE: f64 = 0.1 * 0.9;
 /// How often the page cleaner looks for these.
 const CLEANED_NS: u64 = 1_000_000_000;
 
-/// Pages of a part of the doublewrite, and how many parts there are
-/// (`buf_dblwr_t::block_size`, `FSP_EXTENT_SIZE`): 1 MiB, or 64 pages where that is more.
+/// Pages of the doublewrite, which one batch fills (`buf_dblwr_t::add_to_batch`): two extents
+/// (`FSP_EXTENT_SIZE`) of 1 MiB, or 64 pages where that is more, one behind the other.
 fn doublewrite_pages(page: u64) -> u64 {
-    ((1 << 20) / page).max(64)
+    2 * ((1 << 20) / page).max(64)
 }
 
 /// How many frames a pool has (`buf_pool_t::create`).
@@ -142,7 +143,7 @@ impl Pool {
 
     /// Where a page is.
     pub(super) fn place(&self, page: Page) -> u64 {
-        let doublewrite = 2 * doublewrite_pages(self.page) * self.page;
+        let doublewrite = doublewrite_pages(self.page) * self.page;
         self.log + doublewrite + u64::from(page.number()) * self.page
     }
 

@@ -28,6 +28,10 @@ pub struct ModeledKind {
     /// throughput is not worth measuring: one whose ratio was predicted as badly as the worst
     /// so far would still be slower (docs/predictions.md).
     pub worth_measuring: f64,
+    /// How far misses were off beside the database's: standard deviations of their logarithm,
+    /// for all page sizes together and of each by itself. 0 where that is less than how well
+    /// storage is known.
+    pub misses_off: [f64; 2],
     /// What the model was compared with.
     pub comparison: Comparison,
 }

@@ -34,6 +34,7 @@ pub static PILE: ModeledKind = ModeledKind {
     )]),
     timing: Timing::ReadsAndLog,
     worth_measuring: 0.5,
+    misses_off: [0.0; 2],
     comparison: Comparison::Never,
 };
 

@@ -72,6 +72,13 @@ impl Prediction {
                 (entry, entry)
             }
         };
+        // Misses that are too few are reads that take too little time.
+        let model = cell.database.modeled();
+        let [of_all, of_size] = model.map_or([0.0; 2], |model| model.misses_off);
+        let reads = Uncertainty {
+            shared: reads.shared.hypot(of_all),
+            own: reads.own.hypot(own(true, of_size)),
+        };
         InputAccuracy {
             processor: Uncertainty {
                 shared: match is_measured {

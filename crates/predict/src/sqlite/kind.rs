@@ -56,6 +56,7 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
     processor: ProcessorCosts::Measured(COSTS),
     timing: Timing::Everything,
     worth_measuring: 0.6,
+    misses_off: [0.0; 2],
     comparison: Comparison::Measured {
         record: "bench/runs/2026-11-23-predict-sqlite",
     },

@@ -27,6 +27,7 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
     processor: ProcessorCosts::StandIn(&postgres::KIND),
     timing: Timing::ReadsAndLog,
     worth_measuring: 0.6,
+    misses_off: [0.0; 2],
     comparison: Comparison::Never,
 };
 

@@ -22,6 +22,8 @@ pub struct PageTrace {
     most: u32,
     /// Those that a server has in its buffer once it has started.
     buffered: Vec<u32>,
+    /// Where a server's log is before the first transaction.
+    log_begin: u64,
     pages: Vec<TracedPage>,
     records: Vec<LogRecord>,
     logged: Vec<LoggedPage>,
@@ -176,6 +178,7 @@ impl PageTrace {
             loaded,
             most: loaded,
             buffered: Vec::new(),
+            log_begin: 0,
             pages: Vec::new(),
             records: Vec::new(),
             logged: Vec::new(),
@@ -192,6 +195,13 @@ impl PageTrace {
             self.most = self.most.max(page + 1);
         }
         self.buffered = pages;
+        self
+    }
+
+    /// With the position of a server's log before the first transaction; 0 unless it is said.
+    #[must_use]
+    pub fn with_log_begin(mut self, position: u64) -> Self {
+        self.log_begin = position;
         self
     }
 
@@ -255,6 +265,11 @@ impl PageTrace {
     /// the end.
     pub fn buffered(&self) -> &[u32] {
         &self.buffered
+    }
+
+    /// Where a server's log is before the first transaction, in bytes.
+    pub fn log_begin(&self) -> u64 {
+        self.log_begin
     }
 
     /// Pages that it knows of: a number for each.

@@ -42,7 +42,7 @@ const PREFIX: &str = "/pgsql";
 
 /// Changed with the options and parts below, so that what earlier versions of
 /// Octavo built is not taken for what this one would build.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// Told to `configure` besides the block sizes: nothing that would need a
 /// library, none of which is on a query's way. One that a version does not
@@ -56,7 +56,7 @@ const OPTIONS: [&str; 5] = [
 ];
 
 /// The parts that are built, in this order.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 12] = [
     "src/port",
     "src/common",
     "src/backend",
@@ -68,6 +68,8 @@ const PARTS: [&str; 11] = [
     "src/bin/initdb",
     "src/bin/pg_ctl",
     "src/pl/plpgsql",
+    // Tells how often pages are pinned.
+    "contrib/pg_buffercache",
 ];
 
 /// The parts that only others are made of.
@@ -78,13 +80,14 @@ const NOT_INSTALLED: [&str; 3] = ["src/port", "src/common", "src/fe_utils"];
 const CATALOGS: &str = "src/include/catalog";
 
 /// What a build that is complete has.
-const PIECES: [&str; 6] = [
+const PIECES: [&str; 7] = [
     "bin/postgres",
     "bin/initdb",
     "bin/pg_ctl",
     "share/postgres.bki",
     "share/snowball_create.sql",
     "share/extension/plpgsql.control",
+    "share/extension/pg_buffercache.control",
 ];
 
 /// No machine takes this long for one of the steps.

@@ -29,6 +29,19 @@ impl<F> Default for PageNumbers<F> {
 }
 
 impl<F: Copy + Eq + Hash> PageNumbers<F> {
+    /// The files of all pages, by their numbers.
+    pub(crate) fn files(&self) -> Vec<Option<F>> {
+        let mut files = vec![None; self.next as usize];
+        for (file, numbers) in &self.pages {
+            for number in numbers {
+                if let Some(of) = files.get_mut(*number as usize) {
+                    *of = Some(*file);
+                }
+            }
+        }
+        files
+    }
+
     /// How many pages have numbers.
     #[cfg(test)]
     pub(crate) fn count(&self) -> u32 {
@@ -116,6 +129,10 @@ mod tests {
         assert_eq!(numbers.at('b', 1, 3), [(4, false), (5, true)]);
         assert_eq!(numbers.at('b', 2, 3), [(5, false)]);
         assert_eq!(numbers.page('a', 3), Some(6));
+        assert_eq!(
+            numbers.files(),
+            ['a', 'a', 'a', 'b', 'b', 'b', 'a'].map(Some)
+        );
         assert_eq!(numbers.page('a', 0), Some(0));
         assert!(!numbers.is_full);
         // A server that is mad has blocks that nobody can count.

@@ -2,7 +2,7 @@
 //! pages.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     io,
 };
 
@@ -127,24 +127,39 @@ impl Seen {
         Ok(records)
     }
 
-    /// Adds all of it to a trace without transactions.
+    /// Adds all of it to a trace without transactions. `uses` tells of a transaction's kind and a
+    /// page that such a transaction refers to how often it does so in the mean; of this the small
+    /// buffer lets a part be seen.
     pub(crate) fn into_trace(
         self,
         mut trace: PageTrace,
         events: &[Event],
         logged: &[Vec<LoggedRecord>],
+        uses: &dyn Fn(usize, u32) -> f64,
     ) -> PageTrace {
         let ends: Vec<usize> = self.parts.iter().map(|part| part.events).collect();
         let referred = refer(events, &ends, logged);
         let mut begin = 0;
         let mut parts = self.parts.iter().zip(logged).zip(referred);
+        let mut rounding = Rounding::default();
         for transaction in &self.transactions {
-            for _ in begin..transaction.parts {
+            // By page: how often it was seen.
+            let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
+            for place in begin..transaction.parts {
                 let Some(((part, records), pages)) = parts.next() else {
                     break;
                 };
                 for page in pages {
+                    *seen.entry(page.number()).or_default() += 1;
                     trace.refer(page);
+                }
+                if place + 1 == transaction.parts {
+                    for (&page, &seen) in &seen {
+                        let unseen = uses(transaction.kind, page) - f64::from(seen);
+                        for _ in 0..rounding.round(unseen) {
+                            trace.refer(TracedPage::new(page, false, false));
+                        }
+                    }
                 }
                 for record in records {
                     trace.log(record.bytes, &record.pages);
@@ -161,6 +176,21 @@ impl Seen {
             trace.end_transaction(transaction.kind, transaction.outcome);
         }
         trace
+    }
+}
+
+/// Rounds up or down, so that the mean stays what it was: by the fractional parts of multiples of the
+/// golden ratio, which fill 0 to 1 evenly.
+#[derive(Default)]
+struct Rounding(f64);
+
+impl Rounding {
+    fn round(&mut self, number: f64) -> u32 {
+        if number <= 0.0 {
+            return 0;
+        }
+        self.0 = (self.0 + std::f64::consts::GOLDEN_RATIO).fract();
+        (number + self.0) as u32
     }
 }
 
@@ -223,6 +253,8 @@ fn refer(events: &[Event], ends: &[usize], logged: &[Vec<LoggedRecord>]) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::PageSize;
+
     use super::*;
 
     #[test]
@@ -275,6 +307,43 @@ mod tests {
         let new = TracedPage::new(11, true, true);
         assert_eq!(parts[2], [changed(4), changed(3), changed(2), new]);
         assert_eq!(parts[3], []);
+    }
+
+    #[test]
+    fn pages_are_used_as_often_as_they_are_in_the_mean() {
+        const TRANSACTIONS: usize = 1000;
+        // Each reads 1 and 2, the first of them once more in its second part.
+        let events: Vec<Event> = [1, 2, 1].map(Event::read).repeat(TRANSACTIONS);
+        let mut seen = Seen::default();
+        for number in 0..TRANSACTIONS {
+            for events in [2, 3] {
+                let (log, has_committed) = (0, false);
+                seen.end_part(3 * number + events, PartSeen { log, has_committed });
+            }
+            seen.end_transaction(number % 2, Outcome::Committed);
+        }
+        let logged = vec![Vec::new(); 2 * TRANSACTIONS];
+        let trace = PageTrace::new(PageSize::kib(8), 3);
+        let uses = |kind, page| match (kind, page) {
+            (0, 1) => 2.25,
+            (0, 2) => 3.5,
+            _ => 1.0,
+        };
+        let trace = seen.into_trace(trace, &events, &logged, &uses);
+        let mut used = [[0; 3]; 2];
+        for number in 0..TRANSACTIONS {
+            let transaction = trace.transaction(number).unwrap();
+            assert_eq!(trace.part(&transaction, 0).pages.len(), 2);
+            for part in 0..2 {
+                for page in trace.part(&transaction, part).pages {
+                    used[transaction.kind][page.number() as usize] += 1;
+                }
+            }
+        }
+        let near = |count: i32, wanted: f64| (f64::from(count) / 500.0 - wanted).abs() < 0.02;
+        assert!(near(used[0][1], 2.25) && near(used[0][2], 3.5), "{used:?}");
+        // More was seen than is known.
+        assert_eq!(used[1], [0, 1000, 500]);
     }
 
     #[test]

@@ -115,6 +115,14 @@ impl Log {
         }
     }
 
+    /// With its end here, behind a checkpoint: the next one is due when as many files are full,
+    /// whose first has begun.
+    pub(super) fn begins_at(mut self, position: u64) -> Self {
+        let begin = position % self.segment;
+        (self.end, self.flushed, self.redo) = (begin, begin, begin);
+        self
+    }
+
     /// Where the device has room for data.
     pub(super) fn data(&self) -> u64 {
         self.area()
@@ -236,6 +244,8 @@ impl Log {
 mod tests {
     use super::*;
 
+    const MIB: u64 = 1 << 20;
+
     fn log() -> Log {
         Log::new(
             PageSize::kib(8),
@@ -292,5 +302,15 @@ mod tests {
         assert_eq!(log.end() / SEGMENT, 8);
         log.begin_checkpoint();
         assert!(!log.is_due());
+        // A file that is three quarters full is the first of them.
+        let mut log = self::log().begins_at(5 * SEGMENT + 12 * MIB);
+        while !log.is_due() {
+            log.record(0, &[Changed::made(Page::new(1), 1 << 20)]);
+        }
+        let written = log.end() - 12 * MIB;
+        assert!(
+            (116 * MIB..117 * MIB + MIB / 2).contains(&written),
+            "{written}"
+        );
     }
 }

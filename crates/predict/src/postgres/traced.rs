@@ -63,6 +63,7 @@ impl Traced {
             settings.full_page_writes,
             miniature,
         );
+        let log = log.begins_at(trace.log_begin());
         Ok(Self {
             trace: Arc::clone(trace),
             storage: Storage::new(page, buffer, known, log),

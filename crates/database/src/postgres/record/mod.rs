@@ -8,11 +8,13 @@
 //! |---|---|
 //! | relations | which page a part of a file is |
 //! | log | the records of the log |
+//! | pins | how often pages are pinned |
 //! | settings | what servers are started with |
 //! | answers | questions to a server |
 
 mod answers;
 mod log;
+mod pins;
 mod relations;
 mod settings;
 
@@ -44,7 +46,8 @@ use crate::{
 };
 use answers::number;
 use log::{LogReader, Record, Wholes};
-use relations::Relations;
+use pins::Pins;
+use relations::{OF_DATABASE, Relations};
 use settings::{BUFFER_PAGES, parameters};
 
 impl RecordPages for Postgres {
@@ -67,7 +70,8 @@ impl RecordPages for Postgres {
         let mut turns = ClientTurns::new(wanted);
         let recorded = record(self, run, &mut turns, wanted, progress)?;
         let audit = turns.audit();
-        let trace = recorded.put_together(wanted)?;
+        let pins = Pins::count(self, run, &mut turns, progress, wanted)?;
+        let trace = recorded.put_together(wanted, &pins)?;
         let server = self.cluster(run, found)?;
         let pages = buffer_pages(wanted, &trace).max(BUFFER_PAGES.into());
         let server = server.start(&parameters(wanted, pages), None)?;
@@ -103,6 +107,8 @@ struct Recorded {
     cluster: PathBuf,
     /// Pages before the first transaction.
     loaded: u32,
+    /// Where the log was then.
+    begin: u64,
     watched: Watched<Relations>,
     seen: Seen,
     /// By parts.
@@ -126,10 +132,7 @@ fn record(
     let path = server.path();
     let path = fs::canonicalize(&path).map_err(files::named("find", &path))?;
     let mut marks = server.connect_beside()?;
-    let database = number(
-        &mut marks,
-        "SELECT oid FROM pg_database WHERE datname = current_database()",
-    )?;
+    let database = number(&mut marks, OF_DATABASE)?;
     marks.simple("CHECKPOINT")?;
     let relations = Relations::find(&path, database, wanted.page_size)?;
     let loaded = relations.numbers.check_loaded(&KIND, wanted.page_size)?;
@@ -155,6 +158,7 @@ fn record(
     Ok(Recorded {
         cluster: path,
         loaded,
+        begin,
         watched,
         seen,
         records,
@@ -163,7 +167,7 @@ fn record(
 
 impl Recorded {
     /// All that was seen as a trace.
-    fn put_together(self, wanted: &PagesWanted<'_>) -> Result<PageTrace> {
+    fn put_together(self, wanted: &PagesWanted<'_>, pins: &Pins) -> Result<PageTrace> {
         let Watched {
             files: mut relations,
             events,
@@ -187,8 +191,13 @@ impl Recorded {
         let of_part = |records: Vec<Record>| records.into_iter().map(&mut logged).collect();
         let logged: Vec<Vec<LoggedRecord>> = self.records.into_iter().map(of_part).collect();
         relations.numbers.check(&KIND, wanted.page_size)?;
-        let trace = PageTrace::new(wanted.page_size, self.loaded);
-        Ok(self.seen.into_trace(trace, &events, &logged))
+        let trace = PageTrace::new(wanted.page_size, self.loaded).with_log_begin(self.begin);
+        let files = relations.numbers.files();
+        let uses = |kind, page: u32| match files.get(page as usize) {
+            Some(Some(relation)) => pins.mean(kind, *relation),
+            _ => 0.0,
+        };
+        Ok(self.seen.into_trace(trace, &events, &logged, &uses))
     }
 }
 

@@ -29,6 +29,10 @@ const DATABASES: &str = "base";
 /// (`forkNames`).
 const FORKS: [&str; 3] = ["fsm", "vm", "init"];
 
+/// Asks for the number of a session's database.
+pub(super) const OF_DATABASE: &str =
+    "SELECT oid FROM pg_database WHERE datname = current_database()";
+
 /// A file of rows or an index, or of what goes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Relation {
@@ -38,6 +42,13 @@ pub(super) struct Relation {
     pub(super) number: u32,
     /// 0 for the rows.
     pub(super) fork: u8,
+}
+
+impl Relation {
+    /// Whether it is of this database, or of all.
+    pub(super) const fn is_of(self, database: u32) -> bool {
+        self.database == database || self.database == SHARED_DATABASE
+    }
 }
 
 /// See the module.

@@ -1,0 +1,206 @@
+//! How often transactions pin the pages that they refer to.
+//!
+//! Each pin of a page counts for the clock that evicts pages, five at most (`PinBuffer` in
+//! bufmgr.c): an UPDATE by key and a SELECT of that row pin the index's page two or three times and
+//! the row's twice. Pages that lie in the recording's small buffer are found there the second time,
+//! which nothing shows. So some more transactions run in a buffer that evicts nothing, and behind
+//! each of them `pg_buffercache` tells the counts of the pages that came with it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use octavo_workload::ConnectionError;
+
+use super::{
+    super::{configured::Postgres, session::Session},
+    answers::number,
+    open,
+    relations::{OF_DATABASE, Relation},
+    settings::parameters,
+};
+use crate::{PagesWanted, Progress, Result, error::unless_stopped, turns::ClientTurns};
+
+/// Pages of the buffer: all are looked at behind each transaction. Chosen.
+const BUFFER_PAGES: u32 = 4096;
+
+/// How many transactions are looked at, and for how long, at most. Chosen.
+const TRANSACTIONS_MAX: u32 = 1000;
+const TIME_MAX: Duration = Duration::from_secs(4);
+
+/// All frames that have pages.
+const FRAMES: &str = "SELECT reldatabase, relfilenode, relforknumber, relblocknumber, usagecount \
+                      FROM pg_buffercache WHERE relfilenode IS NOT NULL";
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Pins {
+    /// By kinds of transactions and relations: pins of pages that came, and how many these are.
+    found: HashMap<(usize, Relation), (u32, u32)>,
+}
+
+/// A page in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Framed {
+    relation: Relation,
+    block: u32,
+    pins: u32,
+}
+
+impl Pins {
+    /// Counts those of further transactions; none where the server's programs lack the extension.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Stopped`](crate::DatabaseError::Stopped) when `progress` stopped it, and
+    /// when the server does not do what it is asked.
+    pub(super) fn count(
+        postgres: &Postgres,
+        run: &Path,
+        turns: &mut ClientTurns,
+        progress: &mut Progress<'_>,
+        wanted: &PagesWanted<'_>,
+    ) -> Result<Self> {
+        let server = postgres.cluster(run, wanted.page_size)?;
+        let server = server.start(&parameters(wanted, BUFFER_PAGES.into()), None)?;
+        let mut pins = Self::default();
+        // The user's database may have the extension, or something of its name.
+        let mut looking = server.connect_to_template()?;
+        if looking.simple("CREATE EXTENSION pg_buffercache").is_ok() {
+            let mut beside = server.connect_beside()?;
+            let database = number(&mut beside, OF_DATABASE)?;
+            let mut session = open(&server, wanted)?;
+            let mut run = || turns.next(&mut session).map(|(kind, _)| kind);
+            let mut look = || frames(&mut looking);
+            let mut flow = || progress(wanted.transactions);
+            pins.see(database, &mut run, &mut look, &mut flow)?;
+        }
+        drop(looking);
+        server.stop()?;
+        Ok(pins)
+    }
+
+    /// Runs transactions, each of which tells its kind, and looks at the buffer behind each.
+    fn see(
+        &mut self,
+        database: u32,
+        run: &mut dyn FnMut() -> Result<usize>,
+        look: &mut dyn FnMut() -> Result<Vec<Framed>>,
+        flow: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<()> {
+        let page_of = |framed: &Framed| (framed.relation, framed.block);
+        let mut seen: HashSet<(Relation, u32)> = look()?.iter().map(page_of).collect();
+        let begun = Instant::now();
+        for _ in 0..TRANSACTIONS_MAX {
+            unless_stopped(flow())?;
+            // The prediction has what it needs: rows of later transactions may run out.
+            let Ok(kind) = run() else {
+                break;
+            };
+            let framed = look()?;
+            // Some may have been evicted, and counts of others are lower then.
+            if framed.len() >= BUFFER_PAGES as usize {
+                break;
+            }
+            for of in &framed {
+                if seen.insert(page_of(of)) && of.relation.is_of(database) {
+                    let (pins, pages) = self.found.entry((kind, of.relation)).or_default();
+                    *pins += of.pins;
+                    *pages += 1;
+                }
+            }
+            if begun.elapsed() >= TIME_MAX {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// How often a transaction of this kind pins a page of a relation that it refers to, in the
+    /// mean; 0 where that is not known.
+    pub(super) fn mean(&self, kind: usize, relation: Relation) -> f64 {
+        let found = self.found.get(&(kind, relation));
+        found.map_or(0.0, |(pins, pages)| f64::from(*pins) / f64::from(*pages))
+    }
+}
+
+/// What the buffer has.
+fn frames(session: &mut Session) -> Result<Vec<Framed>> {
+    let strange = || ConnectionError::other(FRAMES, "the answer is no list of frames");
+    let rows = session.texts(FRAMES)?;
+    let framed = rows.iter().map(|row| {
+        let values: Option<Vec<u32>> = row
+            .iter()
+            .map(|value| value.as_deref()?.parse().ok())
+            .collect();
+        let [database, number, fork, block, pins] = *values.as_deref()? else {
+            return None;
+        };
+        Some(Framed {
+            relation: Relation {
+                database,
+                number,
+                fork: u8::try_from(fork).ok()?,
+            },
+            block,
+            pins,
+        })
+    });
+    let framed: Option<Vec<Framed>> = framed.collect();
+    Ok(framed.ok_or_else(strange)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_count_when_they_come() {
+        let at = |database, number, block, pins| Framed {
+            relation: Relation {
+                database,
+                number,
+                fork: 0,
+            },
+            block,
+            pins,
+        };
+        let mut looks = vec![
+            // What the session has read before.
+            vec![at(5, 1, 0, 3)],
+            vec![
+                at(5, 1, 0, 5),
+                at(5, 1, 1, 2),
+                at(5, 2, 0, 1),
+                at(1, 2, 7, 4),
+            ],
+            vec![
+                at(5, 1, 0, 5),
+                at(5, 1, 1, 4),
+                at(5, 1, 2, 3),
+                at(0, 9, 0, 1),
+            ],
+            // The buffer is full.
+            (0..BUFFER_PAGES).map(|block| at(5, 2, block, 1)).collect(),
+        ]
+        .into_iter();
+        let mut kinds = [0, 0, 1].into_iter();
+        let mut pins = Pins::default();
+        pins.see(
+            5,
+            &mut || Ok(kinds.next().unwrap()),
+            &mut || Ok(looks.next().unwrap()),
+            &mut || ControlFlow::Continue(()),
+        )
+        .unwrap();
+        let mean = |kind, of: Framed| pins.mean(kind, of.relation);
+        assert_eq!(mean(0, at(5, 1, 0, 0)), 2.5);
+        assert_eq!(mean(0, at(5, 2, 0, 0)), 1.0);
+        assert_eq!(mean(0, at(0, 9, 0, 0)), 1.0);
+        // Another database's, and what was not looked at.
+        assert_eq!(mean(0, at(1, 2, 0, 0)), 0.0);
+        assert_eq!(mean(1, at(5, 2, 0, 0)), 0.0);
+    }
+}

@@ -3,7 +3,7 @@
 predict-large.py MEASURED.db --octavo OCTAVO --into DIRECTORY
 
 Each group of page sizes (one device, number of clients and memory) is predicted with as many
-transactions before and counted as it was measured with. For each cell: transactions a second, misses,
+transactions counted as it was measured with, and --warm-up before. For each cell: transactions a second, misses,
 bytes written and flushes a transaction, measured, predicted and the error. Then the ratio of the first page
 size to the second. Means over all slices.
 """

@@ -4,8 +4,9 @@
 # for each database, of which loading and copying take a third; 50 GiB of room. Nothing calibrates
 # the predictions; the processor's time is the catalog's.
 #
-# What is measured executes 6,000 transactions before any counts, unless it is told otherwise. What is
-# predicted executes as many as each store says that its cells did: rows and buffers are as old.
+# What is measured executes 6,000 transactions before any counts, unless it is told otherwise, and so does
+# what is predicted. A budget that is too small cuts the measured ones short, which no store says: look at
+# the progress.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 database=$1

@@ -160,7 +160,7 @@ pub(crate) fn by_file_system(
 
 /// The file system's number under a path that may not exist yet; 0 where it
 /// cannot be told.
-fn device_of(path: &Path) -> u64 {
+pub(crate) fn device_of(path: &Path) -> u64 {
     std::path::absolute(path)
         .unwrap_or_else(|_| path.to_owned())
         .ancestors()

@@ -22,7 +22,10 @@ pub fn compare(comparison: &Comparison, stores: [(&str, &Findings); 2]) -> Docum
     let mut said = Section::new("answer", "Answer");
     let (what, why) = answer(comparison);
     said.push(Block::Decision { what, why });
-    said.push(Block::Warnings(warnings(stores.map(|(_, of)| of))));
+    said.push(Block::Warnings(warnings(
+        comparison,
+        stores.map(|(_, of)| of),
+    )));
     let [own, other] = comparison.sources.map(mark);
     said.values([
         ("first", format!("{first}{own}")),
@@ -74,8 +77,11 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// What may change the answer of one store, or of both.
-pub(crate) fn warnings(stores: [&Findings; 2]) -> Vec<String> {
+/// What may change the answer of one store, or of both, where they are compared.
+pub(crate) fn warnings(comparison: &Comparison, stores: [&Findings; 2]) -> Vec<String> {
+    if comparison.cells.is_empty() {
+        return Vec::new();
+    }
     let [first, second] = stores.map(|findings| {
         let worst = caveats(findings).filter(|(severity, _)| *severity >= Severity::Choice);
         worst.map(|(_, text)| text).collect::<Vec<String>>()
@@ -236,7 +242,7 @@ mod tests {
         let (mut first, mut second) = (fixture::one_memory(), fixture::one_memory());
         first.caveats = vec![Caveat::NoDeviceCounters, Caveat::DebugBuild];
         second.caveats = vec![Caveat::MissesNotAtDevice { share: 0.2 }, Caveat::DebugBuild];
-        let said = warnings([&first, &second]);
+        let said = warnings(&of(&first, &second), [&first, &second]);
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
             said[0].starts_with("Both stores: A debug build"),

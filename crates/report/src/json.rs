@@ -89,7 +89,7 @@ pub fn findings_json(findings: &Findings) -> String {
 pub fn compare_json(comparison: &Comparison, stores: [&Findings; 2]) -> String {
     json(WithSentences {
         sentences: compare::sentences(comparison),
-        warnings: Some(compare::warnings(stores)),
+        warnings: Some(compare::warnings(comparison, stores)),
         confidence: None,
         value: comparison,
     })

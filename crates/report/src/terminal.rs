@@ -1,5 +1,7 @@
 //! A document as text for a terminal.
 
+use std::collections::HashSet;
+
 use crate::{
     document::{Block, Cell, ColumnKind, Depth, Document, EXTRA, Section, Table, Tone},
     number::{counted, unbroken},
@@ -323,15 +325,37 @@ impl Screen {
             self.prose("", "", &table.caption);
         }
         let mut wanted: Vec<usize> = (0..table.columns.len()).collect();
+        let (first, _) = fitting(table, wanted.clone(), self.width);
+        let numbered = numbered(table);
+        let table = match self.shown == Detail::All && first.len() < wanted.len() {
+            true => numbered.as_ref().unwrap_or(table),
+            false => table,
+        };
+        let is_label = |column: usize| table.columns[column].kind == ColumnKind::Label;
         loop {
-            let (columns, widths) = fitting(table, wanted.clone(), self.width);
+            let (mut columns, mut widths) = fitting(table, wanted.clone(), self.width);
+            let wide = wanted.iter().find(|&&column| !is_label(column)).copied();
+            if self.shown == Detail::All
+                && columns.iter().all(|&column| is_label(column))
+                && let Some(wide) = wide
+            {
+                // It has no room by itself: its texts break, and names that leave it none.
+                let most = self.width.saturating_sub(GAP + PROSE_COLUMN_MIN);
+                while whole(&widths) > most
+                    && let Some(widest) = widths.iter_mut().max()
+                    && *widest > 1
+                {
+                    *widest -= 1;
+                }
+                let room = self.width.saturating_sub(whole(&widths) + GAP);
+                columns.push(wide);
+                widths.push(room);
+            }
             self.part(table, &columns, &widths);
             // Where all is shown, what has no room follows, with the names of its rows.
-            let is_label = |column: usize| table.columns[column].kind == ColumnKind::Label;
-            let before = wanted.len();
             wanted.retain(|&column| is_label(column) || !columns.contains(&column));
             let is_all = wanted.iter().all(|&column| is_label(column));
-            if self.shown != Detail::All || is_all || wanted.len() == before {
+            if self.shown != Detail::All || is_all {
                 break;
             }
             self.blank();
@@ -417,6 +441,27 @@ fn is_right(table: &Table, column: usize) -> bool {
             .all(|row| row[column].text.starts_with(|c: char| c.is_ascii_digit())),
         ColumnKind::Words | ColumnKind::Prose | ColumnKind::Drawing => false,
     }
+}
+
+/// The table with its rows numbered, where their names alone do not tell them apart.
+fn numbered(table: &Table) -> Option<Table> {
+    let labels: Vec<usize> = (0..table.columns.len())
+        .filter(|&column| table.columns[column].kind == ColumnKind::Label)
+        .collect();
+    let first = *labels.first()?;
+    let name = |row: &Vec<Cell>| -> Vec<String> {
+        let cells = labels.iter().map(|&column| row[column].text.clone());
+        cells.collect()
+    };
+    let names: HashSet<Vec<String>> = table.rows.iter().map(name).collect();
+    if names.len() == table.rows.len() {
+        return None;
+    }
+    let mut table = table.clone();
+    for (place, row) in table.rows.iter_mut().enumerate() {
+        row[first].text = format!("{}: {}", place + 1, row[first].text);
+    }
+    Some(table)
 }
 
 /// Those of some columns that have room, and their widths.
@@ -574,6 +619,30 @@ Speed
             blank = " ".repeat(25)
         );
         assert_eq!(document.verbose(40, false), all);
+        // Two rows of one name.
+        let rows = [
+            (4, "a long word by itself", 17),
+            (4, "another one of these", 9),
+        ];
+        let twice = Table::with_rows("", &rows)
+            .label("page", |row| format!("{} KiB", row.0))
+            .words("between", |row| row.1)
+            .figure(("a quite long name of a figure", 1), |row| {
+                row.2.to_string()
+            })
+            .build();
+        let mut section = Section::new("one", "One");
+        section.push(Block::Table(twice));
+        let text = Document::new("Title", [section]).verbose(40, false);
+        for row in [
+            "1: 4 KiB  a long",
+            "1: 4 KiB ",
+            "2: 4 KiB  another",
+            "2: 4 KiB ",
+        ] {
+            assert!(text.contains(row), "{text}");
+        }
+        assert_eq!(text.matches("2: 4 KiB").count(), 2, "{text}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use octavo_units::ByteCount;
-use octavo_workload::{Connection, PageTrace};
+use octavo_workload::Connection;
 use rustix::{
     system::sysinfo,
     time::{ClockId, clock_gettime},
@@ -32,15 +32,14 @@ const TIMED_MAX: u64 = 20_000;
 /// Transactions that are executed before any is timed, and that are timed, at least.
 const LEAST: u64 = 50;
 
-/// Pages of a buffer that has room for all of a trace, but for no more than half of the machine's
-/// memory.
-pub(crate) fn buffer_pages(wanted: &PagesWanted<'_>, trace: &PageTrace) -> u64 {
+/// Pages of a buffer that has room for so many, but for no more than half of the machine's memory.
+pub(crate) fn buffer_pages(wanted: &PagesWanted<'_>, most: u32) -> u64 {
     /// For pages that come later, and for what the server has besides.
     const SPARE: ByteCount = ByteCount::mib(32);
     let about = sysinfo();
     let half = about.totalram.saturating_mul(about.mem_unit.into()) / 2;
     let page = u64::from(wanted.page_size.get());
-    let all = u64::from(trace.most()) + SPARE.get() / page;
+    let all = u64::from(most) + SPARE.get() / page;
     all.min(half / page)
 }
 

@@ -2,7 +2,7 @@
 //! pages.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     io,
 };
 
@@ -140,24 +140,26 @@ impl Seen {
         let ends: Vec<usize> = self.parts.iter().map(|part| part.events).collect();
         let referred = refer(events, &ends, logged);
         let mut begin = 0;
-        let mut parts = self.parts.iter().zip(logged).zip(referred);
+        let mut parts = self.parts.iter().zip(logged).zip(&referred);
         let mut rounding = Rounding::default();
         for transaction in &self.transactions {
+            let own = begin..transaction.parts;
             // By page: how often it was seen.
-            let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
-            for place in begin..transaction.parts {
+            let mut seen: HashMap<u32, u32> = HashMap::new();
+            for page in referred.get(own.clone()).into_iter().flatten().flatten() {
+                *seen.entry(page.number()).or_default() += 1;
+            }
+            for _ in own {
                 let Some(((part, records), pages)) = parts.next() else {
                     break;
                 };
                 for page in pages {
-                    *seen.entry(page.number()).or_default() += 1;
-                    trace.refer(page);
-                }
-                if place + 1 == transaction.parts {
-                    for (&page, &seen) in &seen {
-                        let unseen = uses(transaction.kind, page) - f64::from(seen);
+                    trace.refer(*page);
+                    // Right behind the first time, so that no buffer can have lost it.
+                    if let Some(seen) = seen.remove(&page.number()) {
+                        let unseen = uses(transaction.kind, page.number()) - f64::from(seen);
                         for _ in 0..rounding.round(unseen) {
-                            trace.refer(TracedPage::new(page, false, false));
+                            trace.refer(TracedPage::new(page.number(), false, false));
                         }
                     }
                 }
@@ -333,7 +335,10 @@ mod tests {
         let mut used = [[0; 3]; 2];
         for number in 0..TRANSACTIONS {
             let transaction = trace.transaction(number).unwrap();
-            assert_eq!(trace.part(&transaction, 0).pages.len(), 2);
+            // What was not seen stands behind what was.
+            let pages = trace.part(&transaction, 0).pages;
+            assert!(pages.is_sorted_by_key(|page| page.number()), "{pages:?}");
+            assert_eq!(trace.part(&transaction, 1).pages.len(), 1);
             for part in 0..2 {
                 for page in trace.part(&transaction, part).pages {
                     used[transaction.kind][page.number() as usize] += 1;

@@ -29,7 +29,9 @@ use super::{
 use crate::{
     causes::with_causes,
     cpus::HeldCpus,
-    directory::{DirectoryError, WorkDirectory, by_file_system, directory_size, free_space},
+    directory::{
+        DirectoryError, WorkDirectory, by_file_system, device_of, directory_size, free_space,
+    },
     emulation::{Emulation, EmulationError},
     error::CampaignError,
     machine,
@@ -385,14 +387,29 @@ impl Executor for MeasuredExecutor<'_> {
             let bytes = needed.entry(&cell.storage).or_default();
             *bytes = bytes.saturating_add(size).saturating_add(database.logs());
         }
-        let needed = needed.into_iter().map(|(storage, bytes)| {
-            // What earlier copies hold is written over.
-            let held = directory_size(&self.resolved.copies(storage));
-            let (room, _) = self.resolved.room(storage);
-            (room, bytes.saturating_sub(held))
-        });
-        for (room, bytes) in by_file_system(needed) {
-            if bytes.saturating_add(SPARE) > free_space(&room)? {
+        // What earlier copies hold comes free before others are made.
+        let held = |of: &dyn Fn(&Storage) -> bool| {
+            let storages = self.resolved.plan().storages.iter();
+            let held = storages.filter(|storage| of(storage));
+            let held = held.map(|storage| directory_size(&self.resolved.copies(storage)));
+            held.fold(ByteCount::ZERO, ByteCount::saturating_add)
+        };
+        let room = |storage: &Storage| self.resolved.room(storage).0;
+        // A device may be smaller than the file system below it.
+        for (storage, bytes) in &needed {
+            let free = free_space(&self.resolved.directory(storage))?;
+            let held = held(&|of| of == *storage);
+            if bytes.saturating_add(SPARE) > free.saturating_add(held) {
+                return Ok(false);
+            }
+        }
+        let needed = needed
+            .iter()
+            .map(|(storage, bytes)| (room(storage), *bytes));
+        for (path, bytes) in by_file_system(needed) {
+            let device = device_of(&path);
+            let held = held(&|of| device_of(&room(of)) == device);
+            if bytes.saturating_add(SPARE) > free_space(&path)?.saturating_add(held) {
                 return Ok(false);
             }
         }

@@ -73,11 +73,12 @@ impl Prediction {
             }
         };
         // Misses that are too few are reads that take too little time.
+        let is_calibrated = matches!(self.device, PredictedDevice::Profile(_));
         let model = cell.database.modeled();
         let [of_all, of_size] = model.map_or([0.0; 2], |model| model.misses_off);
         let reads = Uncertainty {
             shared: reads.shared.hypot(of_all),
-            own: reads.own.hypot(own(true, of_size)),
+            own: reads.own.hypot(own(is_calibrated, of_size)),
         };
         InputAccuracy {
             processor: Uncertainty {

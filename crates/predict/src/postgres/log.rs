@@ -118,7 +118,8 @@ impl Log {
     /// With its end here, behind a checkpoint: the next one is due when as many files are full,
     /// whose first has begun.
     pub(super) fn begins_at(mut self, position: u64) -> Self {
-        let begin = position % self.segment;
+        // Records are multiples of eight bytes.
+        let begin = position % SEGMENT * self.segment / SEGMENT / 8 * 8;
         (self.end, self.flushed, self.redo) = (begin, begin, begin);
         self
     }

@@ -96,7 +96,7 @@ impl RecordPages for Mysql {
         let trace = recorded.put_together(self, wanted)?;
         let page = u64::from(wanted.page_size.get());
         // With what describes the frames.
-        let pool = buffer_pages(wanted, &trace) * (page + page / 16);
+        let pool = buffer_pages(wanted, trace.most()) * (page + page / 16);
         let pool = pool.max(self.flavour.buffer_min(found).get());
         let pool = ByteCount::mib(pool.div_ceil(1 << 20));
         let (instance, mut session) = start(self, &layout, wanted, pool)?;

@@ -10,9 +10,11 @@
 //! | log | the records of the log |
 //! | pins | how often pages are pinned |
 //! | settings | what servers are started with |
+//! | asking | a session of the user's statements |
 //! | answers | questions to a server |
 
 mod answers;
+mod asking;
 mod log;
 mod pins;
 mod relations;
@@ -23,31 +25,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use octavo_workload::{
-    ConnectionError, PageTrace, Result as Answer, Workload, page_trace::LoggedPage,
-};
+use octavo_workload::{ConnectionError, PageTrace, Result as Answer, page_trace::LoggedPage};
 
-use super::{
-    cluster::{self, Role, Started},
-    configured::Postgres,
-    kind::KIND,
-    programs::major_of,
-    running::session_options,
-    session::Session,
-};
+use super::{cluster, configured::Postgres, kind::KIND, programs::major_of, session::Session};
 use crate::{
-    Isolation, PagesWanted, Progress, RecordPages, RecordedPages, Result, files,
+    PagesWanted, Progress, RecordPages, RecordedPages, Result, files,
     recorded::{
-        LoggedRecord, Marks, PartSeen, Seen, Watched, Watching, follow,
+        Event, LoggedRecord, Marks, PartSeen, Seen, Watched, Watching, follow,
         processor::{self, buffer_pages},
     },
     server::file_calls,
     turns::ClientTurns,
 };
 use answers::number;
+use asking::open;
 use log::{LogReader, Record, Wholes};
 use pins::Pins;
-use relations::{OF_DATABASE, Relations};
+use relations::{OF_DATABASE, Relation, Relations};
 use settings::{BUFFER_PAGES, parameters};
 
 impl RecordPages for Postgres {
@@ -70,36 +64,23 @@ impl RecordPages for Postgres {
         let mut turns = ClientTurns::new(wanted);
         let recorded = record(self, run, &mut turns, wanted, progress)?;
         let audit = turns.audit();
+        let recorded = recorded.put_together(wanted)?;
         let pins = Pins::count(self, run, &mut turns, progress, wanted)?;
-        let trace = recorded.put_together(wanted, &pins)?;
         let server = self.cluster(run, found)?;
-        let pages = buffer_pages(wanted, &trace).max(BUFFER_PAGES.into());
+        let pages = buffer_pages(wanted, recorded.most).max(BUFFER_PAGES.into());
         let server = server.start(&parameters(wanted, pages), None)?;
         let mut session = open(&server, wanted)?;
         let pid = number(&mut session, "SELECT pg_backend_pid()")?;
         let processor = processor::time(&mut session, pid, &mut turns, progress, wanted)?;
         drop(session);
         server.stop()?;
+        let trace = recorded.into_trace(wanted, &pins);
         Ok(RecordedPages {
             trace,
             processor,
             audit,
         })
     }
-}
-
-/// A session of the user's statements, as measured ones are.
-fn open(server: &Started, wanted: &PagesWanted<'_>) -> Result<Session> {
-    let (mut options, _) = session_options(wanted.isolation);
-    let workload: &dyn Workload = wanted.workload;
-    let mut statements = workload.statements().iter();
-    if statements.any(|statement| statement.is_planned_by_values) {
-        options.push(("plan_cache_mode", "force_custom_plan".into()));
-    }
-    let session = server.connect_as(Role::of(workload), &options)?;
-    let mut session = session.at_level(wanted.isolation.unwrap_or(Isolation::ReadCommitted));
-    session.prepare_all(workload.statements())?;
-    Ok(session)
 }
 
 /// What is recorded of a server, and what is needed to read it.
@@ -166,8 +147,8 @@ fn record(
 }
 
 impl Recorded {
-    /// All that was seen as a trace.
-    fn put_together(self, wanted: &PagesWanted<'_>, pins: &Pins) -> Result<PageTrace> {
+    /// With the numbers of all pages, which the log's are looked up among.
+    fn put_together(self, wanted: &PagesWanted<'_>) -> Result<Numbered> {
         let Watched {
             files: mut relations,
             events,
@@ -191,13 +172,44 @@ impl Recorded {
         let of_part = |records: Vec<Record>| records.into_iter().map(&mut logged).collect();
         let logged: Vec<Vec<LoggedRecord>> = self.records.into_iter().map(of_part).collect();
         relations.numbers.check(&KIND, wanted.page_size)?;
-        let trace = PageTrace::new(wanted.page_size, self.loaded).with_log_begin(self.begin);
         let files = relations.numbers.files();
+        Ok(Numbered {
+            loaded: self.loaded,
+            // There are no more numbers than a u32 has.
+            most: files.len() as u32,
+            begin: self.begin,
+            files,
+            seen: self.seen,
+            events,
+            logged,
+        })
+    }
+}
+
+/// What is recorded, with the numbers of its pages.
+struct Numbered {
+    loaded: u32,
+    /// Pages that have numbers.
+    most: u32,
+    begin: u64,
+    /// By pages.
+    files: Vec<Option<Relation>>,
+    seen: Seen,
+    events: Vec<Event>,
+    /// By parts.
+    logged: Vec<Vec<LoggedRecord>>,
+}
+
+impl Numbered {
+    fn into_trace(self, wanted: &PagesWanted<'_>, pins: &Pins) -> PageTrace {
+        let files = self.files;
         let uses = |kind, page: u32| match files.get(page as usize) {
             Some(Some(relation)) => pins.mean(kind, *relation),
             _ => 0.0,
         };
-        Ok(self.seen.into_trace(trace, &events, &logged, &uses))
+        let trace = PageTrace::new(wanted.page_size, self.loaded).with_log_begin(self.begin);
+        self.seen
+            .into_trace(trace, &self.events, &self.logged, &uses)
     }
 }
 

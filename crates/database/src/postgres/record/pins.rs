@@ -8,7 +8,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    ops::ControlFlow,
     path::Path,
     time::{Duration, Instant},
 };
@@ -18,7 +17,7 @@ use octavo_workload::ConnectionError;
 use super::{
     super::{configured::Postgres, session::Session},
     answers::number,
-    open,
+    asking::open,
     relations::{OF_DATABASE, Relation},
     settings::parameters,
 };
@@ -27,13 +26,17 @@ use crate::{PagesWanted, Progress, Result, error::unless_stopped, turns::ClientT
 /// Pages of the buffer: all are looked at behind each transaction. Chosen.
 const BUFFER_PAGES: u32 = 4096;
 
-/// How many transactions are looked at, and for how long, at most. Chosen.
+/// How many transactions are looked at. Chosen: one look takes some milliseconds.
 const TRANSACTIONS_MAX: u32 = 1000;
-const TIME_MAX: Duration = Duration::from_secs(4);
+/// For how long at most, where they take long themselves. Chosen.
+const TIME_MAX: Duration = Duration::from_secs(20);
 
+/// Whether the server's programs have the extension.
+const AVAILABLE: &str =
+    "SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = 'pg_buffercache'";
 /// All frames that have pages.
 const FRAMES: &str = "SELECT reldatabase, relfilenode, relforknumber, relblocknumber, usagecount \
-                      FROM pg_buffercache WHERE relfilenode IS NOT NULL";
+                      FROM public.pg_buffercache WHERE relfilenode IS NOT NULL";
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -68,35 +71,38 @@ impl Pins {
         let mut pins = Self::default();
         // The user's database may have the extension, or something of its name.
         let mut looking = server.connect_to_template()?;
-        if looking.simple("CREATE EXTENSION pg_buffercache").is_ok() {
+        if number::<u32>(&mut looking, AVAILABLE)? > 0 {
+            looking.simple("CREATE EXTENSION pg_buffercache SCHEMA public")?;
             let mut beside = server.connect_beside()?;
             let database = number(&mut beside, OF_DATABASE)?;
             let mut session = open(&server, wanted)?;
-            let mut run = || turns.next(&mut session).map(|(kind, _)| kind);
+            // The prediction has what it needs: rows of later transactions may run out.
+            let mut run = || {
+                unless_stopped(progress(wanted.transactions))?;
+                Ok(turns.next(&mut session).ok().map(|(kind, _)| kind))
+            };
             let mut look = || frames(&mut looking);
-            let mut flow = || progress(wanted.transactions);
-            pins.see(database, &mut run, &mut look, &mut flow)?;
+            pins.see(database, wanted.time_max, &mut run, &mut look)?;
         }
         drop(looking);
         server.stop()?;
         Ok(pins)
     }
 
-    /// Runs transactions, each of which tells its kind, and looks at the buffer behind each.
+    /// Runs transactions, each of which tells its kind, until there are no more, and looks at the
+    /// buffer behind each.
     fn see(
         &mut self,
         database: u32,
-        run: &mut dyn FnMut() -> Result<usize>,
+        time_max: Duration,
+        run: &mut dyn FnMut() -> Result<Option<usize>>,
         look: &mut dyn FnMut() -> Result<Vec<Framed>>,
-        flow: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<()> {
         let page_of = |framed: &Framed| (framed.relation, framed.block);
         let mut seen: HashSet<(Relation, u32)> = look()?.iter().map(page_of).collect();
         let begun = Instant::now();
         for _ in 0..TRANSACTIONS_MAX {
-            unless_stopped(flow())?;
-            // The prediction has what it needs: rows of later transactions may run out.
-            let Ok(kind) = run() else {
+            let Some(kind) = run()? else {
                 break;
             };
             let framed = look()?;
@@ -111,7 +117,7 @@ impl Pins {
                     *pages += 1;
                 }
             }
-            if begun.elapsed() >= TIME_MAX {
+            if begun.elapsed() >= TIME_MAX.min(time_max) {
                 break;
             }
         }
@@ -188,12 +194,9 @@ mod tests {
         .into_iter();
         let mut kinds = [0, 0, 1].into_iter();
         let mut pins = Pins::default();
-        pins.see(
-            5,
-            &mut || Ok(kinds.next().unwrap()),
-            &mut || Ok(looks.next().unwrap()),
-            &mut || ControlFlow::Continue(()),
-        )
+        pins.see(5, Duration::MAX, &mut || Ok(kinds.next()), &mut || {
+            Ok(looks.next().unwrap())
+        })
         .unwrap();
         let mean = |kind, of: Framed| pins.mean(kind, of.relation);
         assert_eq!(mean(0, at(5, 1, 0, 0)), 2.5);

@@ -21,7 +21,8 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
     processor: ProcessorCosts::StandIn(&postgres::KIND),
     timing: Timing::ReadsAndLog,
     worth_measuring: 0.6,
-    misses_off: [0.0; 2],
+    // As far as InnoDB's at least: nothing was compared.
+    misses_off: [0.14, 0.1],
     comparison: Comparison::Never,
 };
 

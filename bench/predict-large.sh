@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Predictions beside 4 GiB of TPC-C on emulated devices, for 8 and 32 clients and buffers of a 64th
-# and an eighth of the data: predict-large.sh DATABASE DIRECTORY [BUDGET [WARM_UP]]. About an hour
-# for each database, of which loading and copying take a third; 50 GiB of room. Nothing calibrates
-# the predictions; the processor's time is the catalog's.
+# and an eighth of the data: predict-large.sh DATABASE DIRECTORY [BUDGET [WARM_UP]]. It needs 50 GiB
+# and more than an hour for each database: in 55 minutes ten of sixteen cells were measured. Nothing
+# calibrates the predictions, and the processor's time is the catalog's.
 #
-# What is measured executes 6,000 transactions before any counts, unless it is told otherwise, and so does
-# what is predicted. A budget that is too small cuts the measured ones short, which no store says: look at
-# the progress.
+# Measured and predicted cells warm up for WARM_UP transactions, 6,000 by default. If the budget is too
+# small, measured ones have fewer, which the store does not say: see the progress.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 database=$1
@@ -43,7 +42,7 @@ memory = ["64MiB", "512MiB"]
 clients = [8, 32]
 storage = ["device:gp3-3000", "device:sata-tlc"]
 PLAN
-# Another budget goes on with what is there.
+# Repeated with a larger budget, it resumes.
 "$octavo" run "$database.toml" "measured-$database" --budget "$budget" >"measured-$database.txt"
 python3 "$here/predict-large.py" "measured-$database/octavo.db" --octavo "$octavo" --warm-up "$warm_up" \
     --into "predicted-$database" | tee "compared-$database.txt"

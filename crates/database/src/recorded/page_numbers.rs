@@ -43,7 +43,6 @@ impl<F: Copy + Eq + Hash> PageNumbers<F> {
     }
 
     /// How many pages have numbers.
-    #[cfg(test)]
     pub(crate) fn count(&self) -> u32 {
         self.next
     }

@@ -192,6 +192,7 @@ impl Rounding {
             return 0;
         }
         self.0 = (self.0 + std::f64::consts::GOLDEN_RATIO).fract();
+        // A handful; more than a u32 has would be its most.
         (number + self.0) as u32
     }
 }

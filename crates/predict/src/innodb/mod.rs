@@ -19,7 +19,7 @@ use crate::{
     tree::Tree,
 };
 
-pub(crate) use kind::{MARIADB, MYSQL};
+pub(crate) use kind::{MARIADB, MISSES_OFF, MYSQL};
 
 /// How many pages each table and index of a loaded database has.
 fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {

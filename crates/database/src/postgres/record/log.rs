@@ -49,8 +49,8 @@ const KIND: u8 = 0x70;
 const COMMIT: u8 = 0x00;
 const COMMIT_PREPARED: u8 = 0x30;
 
-/// `RM_STANDBY_ID`, and of its kinds that of which transactions run, which the server logs every 15 s
-/// by itself (`XLOG_RUNNING_XACTS`, `LogStandbySnapshot`): it is no transaction's.
+/// `RM_STANDBY_ID`, and its list of running transactions (`XLOG_RUNNING_XACTS`). The server logs that
+/// every 15 s by itself (`LogStandbySnapshot`): it belongs to no transaction.
 const STANDBY: u8 = 8;
 const RUNNING: u8 = 0x10;
 

@@ -27,7 +27,7 @@ use crate::{PagesWanted, Progress, Result, error::unless_stopped, turns::ClientT
 const BUFFER_PAGES: u32 = 4096;
 
 /// How many transactions are looked at. Chosen: one look takes some milliseconds.
-const TRANSACTIONS_MAX: u32 = 1000;
+const TRANSACTIONS_MAX: u32 = 300;
 /// For how long at most, where they take long themselves. Chosen.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
@@ -89,8 +89,8 @@ impl Pins {
         Ok(pins)
     }
 
-    /// Runs transactions, each of which tells its kind, until there are no more, and looks at the
-    /// buffer behind each.
+    /// Runs transactions until there are no more, and looks at the buffer after each. `run` answers
+    /// the kind of its transaction.
     fn see(
         &mut self,
         database: u32,

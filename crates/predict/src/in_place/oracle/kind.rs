@@ -11,7 +11,7 @@ use octavo_units::{ByteCount, PageSize};
 use super::{Oracle, OracleSettings};
 use crate::{
     description::{Comparison, ModeledKind, ProcessorCosts, Timing},
-    postgres,
+    innodb, postgres,
 };
 
 /// As Oracle 11.2.
@@ -28,7 +28,7 @@ pub(crate) static KIND: ModeledKind = ModeledKind {
     timing: Timing::ReadsAndLog,
     worth_measuring: 0.6,
     // As far as InnoDB's at least: nothing was compared.
-    misses_off: [0.14, 0.1],
+    misses_off: innodb::MISSES_OFF,
     comparison: Comparison::Never,
 };
 

@@ -28,12 +28,16 @@ fn ycsb(core: Core) -> impl Workload {
         .with_distribution(Distribution::Uniform)
 }
 
-/// Of some thousand pages: misses were 0 to 9% off, and bytes of the log 0 to 7%. Pages are written in
-/// batches, of which a run has few: 4 to 46%.
-const UPDATED: [f64; 3] = [0.15, 0.10, 0.80];
+/// Purge gives up undo log all at once: of 4 KiB pages 83 KB of the log in one burst, beside 382 KB
+/// that 2,000 transactions write themselves (the same to the byte in each run). A run has none to two
+/// of them, so that 191 to 260 bytes a transaction were measured where 230 had been recorded.
+const LOG: f64 = 0.25;
+/// Of some thousand pages: misses were 0 to 9% off. Pages are written in batches, of which a run has
+/// few: 4 to 46%.
+const UPDATED: [f64; 3] = [0.15, LOG, 0.80];
 /// A pool of a thousand pages reads those of rollback segments again and again unless they live in it
 /// for a second, and that hangs on the pace of each moment. Misses were 5 to 17% off, and once 37%.
-const UPDATED_IN_FEW: [f64; 3] = [0.45, 0.10, 0.80];
+const UPDATED_IN_FEW: [f64; 3] = [0.45, LOG, 0.80];
 
 #[test]
 fn reads_by_key() {

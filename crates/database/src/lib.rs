@@ -70,7 +70,7 @@ pub use own::{
     guess::Guess,
 };
 pub use postgres::KIND as POSTGRES;
-pub use record::{PagesWanted, RecordPages, RecordedPages};
+pub use record::{Missing, PagesWanted, RecordPages, RecordedPages};
 pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};
 pub use settings::{Isolation, Settings};

@@ -72,4 +72,15 @@ pub struct RecordedPages {
     pub processor: Vec<Option<Duration>>,
     /// What statements found, and how often a recording was run.
     pub audit: Audit,
+    /// What could not be recorded.
+    pub missing: Option<Missing>,
+}
+
+/// What could not be recorded, while all else was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Missing {
+    /// What, and why, as half a sentence.
+    pub what: &'static str,
+    /// How far misses are off for it, as a standard deviation of their logarithm.
+    pub misses_off: f64,
 }

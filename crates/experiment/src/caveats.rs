@@ -52,6 +52,11 @@ pub enum Caveat {
         /// As its makers' is written.
         database: String,
     },
+    /// Not all that statements do could be recorded.
+    NotRecorded {
+        /// What, and why, as half a sentence.
+        what: String,
+    },
     /// Databases have replacement policies that are not their own.
     ReplacedPolicy {
         /// Whether one of them knows the future.
@@ -444,6 +449,7 @@ impl Caveat {
                 of,
             } if mostly(slow + foreign_traffic, *of) => Severity::Choice,
             Self::MachineChanged { .. }
+            | Self::NotRecorded { .. }
             | Self::BufferNotFilled { .. }
             | Self::StillWarming { .. }
             | Self::MissesRose { .. }

@@ -167,13 +167,12 @@ impl<S: Connection, M: Marks> Watching<S, M> {
         Ok(())
     }
 
-    /// Runs a statement, which outside of a transaction is one of its own.
+    /// Runs a statement, which outside of a transaction is one of its own. Its error comes first: a
+    /// server that ends for it, as on a full disk, does not tell where its log is.
     fn with_session<R>(&mut self, work: impl FnOnce(&mut S) -> Answer<R>) -> Answer<R> {
         let result = work(&mut self.session);
-        if !self.is_open {
-            self.end()?;
-        }
-        result
+        let ended = if self.is_open { Ok(()) } else { self.end() };
+        result.and_then(|answer| ended.map(|()| answer))
     }
 }
 

@@ -93,6 +93,7 @@ impl RecordPages for Sqlite {
             trace: connection.trace,
             processor,
             audit,
+            missing: None,
         })
     }
 }

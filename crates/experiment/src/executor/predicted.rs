@@ -35,7 +35,7 @@ use crate::{
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
-    store::{DATA_SIZE, PART, PREDICTED, SOURCE, StoredSnapshot},
+    store::{DATA_SIZE, NOT_RECORDED, PART, PREDICTED, SOURCE, StoredSnapshot},
     waits::{ResourceTimes, WaitTally},
 };
 
@@ -262,6 +262,9 @@ impl Executor for PredictedExecutor<'_> {
             facts.push(("calibration", reason.to_owned()));
         }
         facts.extend(self.parts.words().map(|part| (PART, part)));
+        // Programs lack the same with all page sizes.
+        let missing = self.own.values().find_map(|pages| pages.missing);
+        facts.extend(missing.map(|missing| (NOT_RECORDED, missing.what.to_owned())));
         if let Some(machine) = machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
         }
@@ -334,8 +337,12 @@ impl Executor for PredictedExecutor<'_> {
                 setup.model = setup.model.foresee(future.map_err(refused)?);
             }
             let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
+            let known = self.prediction.known(cell, own.is_some());
             let seat = PredictedSeat {
-                known: self.prediction.known(cell, own.is_some()),
+                known: match own.and_then(|own| own.missing) {
+                    Some(missing) => known.without(&missing),
+                    None => known,
+                },
                 ends_slices: self.prediction.ends_slices,
                 clients: setup.clients,
                 processors: setup.processors,

@@ -22,7 +22,7 @@ use crate::{
     machine,
     plan::{Cell, Plan},
     record::{Figures, Source},
-    store::PART,
+    store::{NOT_RECORDED, PART},
 };
 
 /// Rows a transaction from which on data grow within what a prediction counts: one in a
@@ -105,6 +105,9 @@ pub(super) fn found_caveats(
             },
         );
     }
+    let mut facts = findings.storage.iter();
+    let missing = facts.find(|(name, _)| name == NOT_RECORDED);
+    caveats.extend(missing.map(|(_, what)| Caveat::NotRecorded { what: what.clone() }));
     let rows = cells().filter_map(|cell| cell.inserted).fold(0.0, f64::max);
     if rows >= INSERTED_MIN {
         caveats.push(Caveat::Grows { rows });

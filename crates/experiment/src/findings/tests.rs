@@ -15,7 +15,7 @@ use crate::{
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source, tests::figures},
     statistics::{Decision, Interval},
-    store::Store,
+    store::{NOT_RECORDED, Store},
     verdict::Verdict,
 };
 
@@ -894,6 +894,19 @@ fn caveats_follow_from_what_runs_counted() {
         panic!("not marked");
     };
     assert!((reads - 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_could_not_be_recorded_is_a_caveat() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+    store.adopt(&plan(), SliceLength::default(), "0").unwrap();
+    let what = "how often pages are pinned".to_owned();
+    let fact = (NOT_RECORDED.to_owned(), what.clone());
+    store.replace_facts("storage", &[fact]).unwrap();
+    let findings = Findings::read(&store).unwrap().unwrap();
+    let is_it = |caveat: &Caveat| matches!(caveat, Caveat::NotRecorded { what: of } if *of == what);
+    assert!(findings.caveats.iter().any(is_it), "{:?}", findings.caveats);
 }
 
 #[test]

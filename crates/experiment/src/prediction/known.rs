@@ -1,5 +1,6 @@
 //! How well is known what a prediction is made from.
 
+use octavo_database::Missing;
 use octavo_predict::Sensitivity;
 
 use super::{PredictedDevice, Prediction};
@@ -95,6 +96,12 @@ impl Prediction {
 }
 
 impl InputAccuracy {
+    /// The same of statements of which this could not be recorded.
+    pub(crate) fn without(mut self, missing: &Missing) -> Self {
+        self.reads.shared = self.reads.shared.hypot(missing.misses_off);
+        self
+    }
+
     /// With how far a cell's time follows each.
     pub(crate) fn inputs(&self, follows: &Sensitivity) -> Vec<Input> {
         let input = |name, follows, uncertainty| Input {
@@ -107,5 +114,30 @@ impl InputAccuracy {
             input(InputName::Reads, follows.reads, self.reads),
             input(InputName::Writes, follows.writes, self.writes),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_known_less_well_where_something_was_not_recorded() {
+        let reads = Uncertainty {
+            shared: 0.08,
+            own: 0.1,
+        };
+        let known = InputAccuracy {
+            reads,
+            ..InputAccuracy::default()
+        };
+        let missing = Missing {
+            what: "pins",
+            misses_off: 0.15,
+        };
+        let without = known.without(&missing);
+        assert!((without.reads.shared - 0.17).abs() < 1e-12);
+        assert_eq!(without.reads.own, reads.own);
+        assert_eq!(without.writes, known.writes);
     }
 }

@@ -56,6 +56,8 @@ pub(crate) const PREDICTED: &str = "predicted by models, not measured";
 /// The fact of a storage that says which part of rows, buffer and log was predicted in place of
 /// all, such as "1/8".
 pub(crate) const PART: &str = "predicted part";
+/// The one that says what could not be recorded of the user's statements, and why.
+pub(crate) const NOT_RECORDED: &str = "not recorded";
 
 const SCHEMA: &str = include_str!("schema.sql");
 

@@ -77,6 +77,10 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
              server's. Intervals assume CPU time within 50% and exact models. Try a decision on your \
              own server."
         ),
+        Caveat::NotRecorded { what } => format!(
+            "Octavo could not record {what}. Misses may be some percent too many, which intervals allow \
+             for."
+        ),
         Caveat::ReplacedPolicy { is_bound } => {
             let bound = match is_bound {
                 true => {

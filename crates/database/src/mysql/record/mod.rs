@@ -108,6 +108,7 @@ impl RecordPages for Mysql {
             trace,
             processor,
             audit,
+            missing: None,
         })
     }
 }

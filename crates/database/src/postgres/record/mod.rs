@@ -81,6 +81,7 @@ impl RecordPages for Postgres {
             trace,
             processor,
             audit,
+            missing: pins.missing(),
         })
     }
 }

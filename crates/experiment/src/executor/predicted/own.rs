@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_database::{DatabaseError, PagesWanted, RecordedPages};
+use octavo_database::{DatabaseError, Missing, PagesWanted, RecordedPages};
 use octavo_storage::confine::confine;
 use octavo_units::{PageSize, Seed};
 use octavo_workload::{Audit, PageTrace, Workload, user::Own};
@@ -45,6 +45,8 @@ pub(super) struct OwnPages {
     pub(super) cpu: Cpu,
     /// What they found.
     pub(super) audit: Audit,
+    /// What could not be recorded.
+    pub(super) missing: Option<Missing>,
     /// The copy that they were recorded on, which is gone.
     pub(super) snapshot: StoredSnapshot,
 }
@@ -169,6 +171,7 @@ fn record_all(
             trace,
             processor,
             audit,
+            missing,
         } = pages;
         let is_calibrated = matches!(device, PredictedDevice::Profile(_));
         let cpu = Cpu::of_own(&processor, &trace, is_calibrated);
@@ -179,6 +182,7 @@ fn record_all(
                 workload,
                 cpu,
                 audit,
+                missing,
                 snapshot,
             },
         );

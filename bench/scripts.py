@@ -15,6 +15,7 @@ from servers import OCTAVO, Cluster, timed
 
 PAIRS = int(os.environ.get("PAIRS", 7))
 SECONDS = int(os.environ.get("SECONDS", 8))
+WARM_UP = 2
 ONLY = os.environ.get("SCRIPTS")
 CLIENTS = [int(clients) for clients in os.environ.get("CLIENTS", "1,4").split(",")]
 
@@ -69,7 +70,7 @@ def bench(cluster, place, script, more):
 
 def octavo(cluster, place, script, clients):
     text, _ = timed(bench(cluster, place, script, ["--clients", str(clients), "--duration", f"{SECONDS}s",
-                                                   "--warm-up", "2s"]))
+                                                   "--warm-up", f"{WARM_UP}s"]))
     result = json.loads(text)
     transactions = result["transactions_per_second"] * result["measured_s"]
     return {"tool": "octavo", "tps": result["transactions_per_second"],
@@ -93,16 +94,26 @@ def pgbench(cluster, place, script, clients):
         where = dict(env=environment, cwd=os.path.dirname(sockets[0]))
         # The copy is set up, and its warm-up over.
         time.sleep(4)
-        command = ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(clients),
-                   "-f", f"{place}/{script}.sql"]
-        timed(command + ["-T", "2"], **where)
-        text, cpu = timed(command + ["-T", str(SECONDS)], **where)
+        command = ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(clients), "-P", "1",
+                   "-f", f"{place}/{script}.sql", "-T", str(WARM_UP + SECONDS)]
+        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **where)
+        progress = [running.stderr.readline() for _ in range(WARM_UP)]
+        before = processor(running.pid)
+        progress = [running.stderr.readline() for _ in range(SECONDS - 1)]
+        cpu = processor(running.pid) - before
+        running.communicate()
     finally:
         holder.send_signal(signal.SIGINT)
         holder.wait()
-    transactions = int(re.search(r"actually processed: (\d+)", text).group(1))
-    return {"tool": "pgbench", "tps": float(re.search(r"tps = ([\d.]+) \(without", text).group(1)),
-            "client_us": cpu / transactions * 1e6}
+    rates = [float(re.search(r"([\d.]+) tps", line).group(1)) for line in progress]
+    return {"tool": "pgbench", "tps": statistics.mean(rates), "client_us": cpu / sum(rates) * 1e6}
+
+
+def processor(pid):
+    """Seconds that a process has had of processors."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def interval(ratios):

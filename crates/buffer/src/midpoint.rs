@@ -1,5 +1,7 @@
 //! InnoDB's list: new pages enter in its middle.
 
+use std::collections::VecDeque;
+
 use octavo_units::{Moment, prefetch};
 
 use crate::{
@@ -64,7 +66,16 @@ pub struct MidpointLru {
     has_evicted: bool,
     /// Evictions after which a page at the front has left the first quarter.
     quarter: u32,
+    /// Reads that others begin while one is under way.
+    reads_beside: u32,
+    /// Misses so far.
+    misses: u64,
+    /// Pages that are being read, and are used when there are so many misses.
+    coming: VecDeque<(u64, Page)>,
 }
+
+/// When a page came to the front that is being read: at no time that there is.
+const COMING: u32 = u32::MAX;
 
 impl MidpointLru {
     /// An empty buffer for the pages below `pages`.
@@ -83,7 +94,18 @@ impl MidpointLru {
             evictions: 0,
             has_evicted: false,
             quarter: frames.share(1024 - rule.old_share, 4 * 1024),
+            reads_beside: 0,
+            misses: 0,
+            coming: VecDeque::new(),
         }
+    }
+
+    /// Others begin so many reads while one is under way. A page is in the list from the begin of
+    /// its read on (`buf_page_init_for_read`) and is used at its end. What comes behind the first old
+    /// one meanwhile may make it young, and then its first use brings it to the front.
+    pub fn with_reads_beside(mut self, reads: u32) -> Self {
+        self.reads_beside = reads;
+        self
     }
 
     /// A page is made, which had no content before: it is young (`buf_page_create`).
@@ -204,6 +226,23 @@ impl MidpointLru {
         }
     }
 
+    /// Uses the pages whose reads have ended.
+    #[inline]
+    fn use_what_came(&mut self) {
+        while let Some((due, page)) = self.coming.front().copied()
+            && due <= self.misses
+        {
+            self.coming.pop_front();
+            let came_at = &mut self.came_at[page.index()];
+            if *came_at == COMING
+                && let Some(list) = self.lists.state(page).list()
+            {
+                *came_at = 0;
+                self.make_young(page, list == OLD);
+            }
+        }
+    }
+
     /// Puts a page at the front of all.
     #[inline]
     fn push_first(&mut self, page: Page) {
@@ -264,7 +303,10 @@ impl ListPolicy for MidpointLru {
 
     #[inline]
     fn hit(&mut self, page: Page, list: usize) {
-        self.make_young(page, list == OLD);
+        // Who wants what is being read waits, and all use it together.
+        if self.came_at[page.index()] != COMING {
+            self.make_young(page, list == OLD);
+        }
     }
 
     #[inline]
@@ -273,11 +315,15 @@ impl ListPolicy for MidpointLru {
         self.first_used[page.index()] = self.now;
         match self.length() < self.rule.length_min {
             true => self.push_first(page),
-            false => self.push_middle(page),
+            false => {
+                self.push_middle(page);
+                self.came_at[page.index()] = COMING;
+                let due = self.misses + 1 + u64::from(self.reads_beside);
+                self.coming.push_back((due, page));
+            }
         }
-        // The reference comes once the page is read.
-        let is_old = self.lists.state(page).list() == Some(OLD);
-        self.make_young(page, is_old);
+        self.misses += 1;
+        self.use_what_came();
         evicted
     }
 
@@ -369,6 +415,37 @@ mod tests {
         assert_eq!(step(&mut policy, 2), H);
         assert_eq!(policy.lists.front(YOUNG), Some(Page::new(2)));
         assert_eq!(step(&mut policy, 1001), E(3));
+    }
+
+    #[test]
+    fn what_comes_beside_other_reads_is_young_when_it_is_first_used() {
+        // 200 of 2000 frames are free at once: of 1800 pages 644 are old, 20 less than shall be.
+        // Behind the next 63 pages they are 20 more, and of 100 further ones 63 become young.
+        let came = |reads_beside| {
+            let rule = MidpointRule::INNODB;
+            let policy = MidpointLru::new(4000, Frames::new(2000).unwrap(), rule);
+            let mut policy = policy.with_reads_beside(reads_beside);
+            for page in 1..=2000 {
+                assert_eq!(step(&mut policy, page), F);
+            }
+            // A page that never came to the front may after 315 evictions.
+            policy.make_room(200, 0, |_, _| ());
+            for page in 2001..=2200 {
+                assert_eq!(step(&mut policy, page), F);
+            }
+            policy.make_room(200, 0, |_, _| ());
+            assert_eq!(policy.lists.len(OLD), 644);
+            for page in 2201..=2363 {
+                assert_eq!(step(&mut policy, page), F);
+            }
+            let was_moved = |page: &u32| !matches!(policy.came_at[*page as usize], 0 | COMING);
+            (2201..=2363).filter(was_moved).count()
+        };
+        // Used when it enters, none is young.
+        assert_eq!(came(0), 0);
+        // The last seven were not used yet.
+        let came = came(7);
+        assert!((56..=63).contains(&came), "{came}");
     }
 
     #[test]

@@ -108,7 +108,8 @@ impl Pool {
         let in_pages = |bytes: u64| (bytes / page).clamp(PAGES_MIN, most);
         let at_once = |bytes: u64| miniature.share(in_pages(bytes)) as u32;
         let known = pages.saturating_mul(2);
-        let list = MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB);
+        let list = MidpointLru::new(known, Frames::new(total)?, MidpointRule::INNODB)
+            .with_reads_beside(opening.clients.saturating_sub(1));
         Some(Self {
             page,
             list,

@@ -360,6 +360,22 @@ impl Server {
         }
     }
 
+    /// A session of this server that was lost, with the reason where the server says that the
+    /// storage is full; other errors as they are.
+    pub(crate) fn explain(&self, error: DatabaseError) -> DatabaseError {
+        match error {
+            DatabaseError::Connection(ConnectionError::Lost(lost)) => {
+                let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
+                let is_full = tells_of_no_space(&tail) || has_no_room(&self.log);
+                DatabaseError::Connection(match is_full {
+                    true => ConnectionError::Full(lost),
+                    false => ConnectionError::Lost(lost),
+                })
+            }
+            error => error,
+        }
+    }
+
     /// How it ended, if it does within `limit`.
     pub(crate) fn ends_within(&self, limit: Duration) -> Option<ExitStatus> {
         self.wait(limit, &mut || false)

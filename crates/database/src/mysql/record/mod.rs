@@ -209,7 +209,8 @@ fn record(
         log_writes: 0,
     };
     let mut connection = Watching::new(session, marks, &watched);
-    connection.record(turns, begin, wanted, progress)?;
+    let recorded = connection.record(turns, begin, wanted, progress);
+    recorded.map_err(|error| instance.process().explain(error))?;
     // Its thread ends.
     let (marks, seen) = connection.close();
     followed.wait();

@@ -126,7 +126,8 @@ fn record(
     let begin = end_of_log(&mut marks)?;
     let followed = follow(pid, &path, &watched)?;
     let mut connection = Watching::new(session, LogEnd(marks), &watched);
-    connection.record(turns, begin, wanted, progress)?;
+    let recorded = connection.record(turns, begin, wanted, progress);
+    recorded.map_err(|error| server.process().explain(error))?;
     // Its process ends.
     let (LogEnd(mut marks), seen) = connection.close();
     followed.wait();

@@ -70,6 +70,21 @@ fn a_program_ends_and_leaves_its_last_words() {
 }
 
 #[test]
+fn a_session_is_lost_for_want_of_space_where_the_server_says_so() {
+    let lost = || DatabaseError::Connection(ConnectionError::Lost("it ended".into()));
+    let is_full = |said: &str| {
+        let (directory, log) = place();
+        let script = format!("echo 'PANIC: could not write to file: {said}'");
+        let server = Server::launch(&shell(directory.path(), &log, &script)).unwrap();
+        let ended = server.wait(Duration::from_secs(20), &mut || false);
+        ended.expect("a shell ends");
+        server.explain(lost()).is_full()
+    };
+    assert!(is_full("No space left on device"));
+    assert!(!is_full("Permission denied"));
+}
+
+#[test]
 fn a_log_is_readable_by_its_owner_alone() {
     let (directory, log) = place();
     let account = Account::of_servers().unwrap();

@@ -97,15 +97,20 @@ def pgbench(cluster, place, script, clients):
         command = ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(clients), "-P", "1",
                    "-f", f"{place}/{script}.sql", "-T", str(WARM_UP + SECONDS)]
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **where)
-        progress = [running.stderr.readline() for _ in range(WARM_UP)]
+        progress = iter(running.stderr.readline, "")
+        seconds = (line for line in progress if "progress:" in line)
+        for _ in range(WARM_UP):
+            next(seconds, None)
         before = processor(running.pid)
-        progress = [running.stderr.readline() for _ in range(SECONDS - 1)]
+        # The last second may be without a line.
+        rates = [float(re.search(r"([\d.]+) tps", line).group(1)) for _, line in zip(range(SECONDS - 1), seconds)]
         cpu = processor(running.pid) - before
-        running.communicate()
+        _, rest = running.communicate()
+        if running.returncode or not rates:
+            sys.exit(f"pgbench failed: {rest}")
     finally:
         holder.send_signal(signal.SIGINT)
         holder.wait()
-    rates = [float(re.search(r"([\d.]+) tps", line).group(1)) for line in progress]
     return {"tool": "pgbench", "tps": statistics.mean(rates), "client_us": cpu / sum(rates) * 1e6}
 
 

@@ -1,6 +1,6 @@
 //! InnoDB's list: new pages enter in its middle.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use octavo_units::{Moment, prefetch};
 
@@ -70,12 +70,16 @@ pub struct MidpointLru {
     reads_beside: u32,
     /// Misses so far.
     misses: u64,
-    /// Pages that are being read, and are used when there are so many misses.
-    coming: VecDeque<(u64, Page)>,
+    /// Pages whose reads have not ended, in the order in which they began, and the misses with which
+    /// each ends.
+    reads_under_way: VecDeque<(u64, Page)>,
+    /// By page: the misses with which its read ends.
+    read_by: HashMap<Page, u64>,
 }
 
-/// When a page came to the front that is being read: at no time that there is.
-const COMING: u32 = u32::MAX;
+/// In place of the evictions in `came_at`: the page is still being read. (After as many evictions a
+/// page of the front would be taken for one; it is used without a move then.)
+const UNDER_READ: u32 = u32::MAX;
 
 impl MidpointLru {
     /// An empty buffer for the pages below `pages`.
@@ -96,16 +100,16 @@ impl MidpointLru {
             quarter: frames.share(1024 - rule.old_share, 4 * 1024),
             reads_beside: 0,
             misses: 0,
-            coming: VecDeque::new(),
+            reads_under_way: VecDeque::new(),
+            read_by: HashMap::new(),
         }
     }
 
-    /// Others begin so many reads while one is under way. A page is in the list from the begin of
-    /// its read on (`buf_page_init_for_read`) and is used at its end. What comes behind the first old
-    /// one meanwhile may make it young, and then its first use brings it to the front.
-    pub fn with_reads_beside(mut self, reads: u32) -> Self {
+    /// Sets how many other reads begin before one ends. A page enters the list when its read begins
+    /// (`buf_page_init_for_read`), and is first used when it ends. What enters behind the first old
+    /// page meanwhile may push it into the young part: then its first use moves it to the front.
+    pub fn set_reads_beside(&mut self, reads: u32) {
         self.reads_beside = reads;
-        self
     }
 
     /// A page is made, which had no content before: it is young (`buf_page_create`).
@@ -228,16 +232,23 @@ impl MidpointLru {
 
     /// Uses the pages whose reads have ended.
     #[inline]
-    fn use_what_came(&mut self) {
-        while let Some((due, page)) = self.coming.front().copied()
-            && due <= self.misses
+    fn finish_reads(&mut self) {
+        while let Some((end, page)) = self.reads_under_way.front().copied()
+            && end <= self.misses
         {
-            self.coming.pop_front();
-            let came_at = &mut self.came_at[page.index()];
-            if *came_at == COMING
+            self.reads_under_way.pop_front();
+            // It may have left, and come again with another read.
+            if self.read_by.get(&page) != Some(&end) {
+                continue;
+            }
+            self.read_by.remove(&page);
+            let place = page.index();
+            if self.came_at[place] == UNDER_READ
                 && let Some(list) = self.lists.state(page).list()
             {
-                *came_at = 0;
+                self.came_at[place] = 0;
+                // What is old stays so for a second from now on (`set_accessed`).
+                self.first_used[place] = self.now;
                 self.make_young(page, list == OLD);
             }
         }
@@ -304,7 +315,7 @@ impl ListPolicy for MidpointLru {
     #[inline]
     fn hit(&mut self, page: Page, list: usize) {
         // Who wants what is being read waits, and all use it together.
-        if self.came_at[page.index()] != COMING {
+        if self.came_at[page.index()] != UNDER_READ {
             self.make_young(page, list == OLD);
         }
     }
@@ -317,13 +328,14 @@ impl ListPolicy for MidpointLru {
             true => self.push_first(page),
             false => {
                 self.push_middle(page);
-                self.came_at[page.index()] = COMING;
-                let due = self.misses + 1 + u64::from(self.reads_beside);
-                self.coming.push_back((due, page));
+                self.came_at[page.index()] = UNDER_READ;
+                let end = self.misses + 1 + u64::from(self.reads_beside);
+                self.reads_under_way.push_back((end, page));
+                self.read_by.insert(page, end);
             }
         }
         self.misses += 1;
-        self.use_what_came();
+        self.finish_reads();
         evicted
     }
 
@@ -419,12 +431,12 @@ mod tests {
 
     #[test]
     fn what_comes_beside_other_reads_is_young_when_it_is_first_used() {
-        // 200 of 2000 frames are free at once: of 1800 pages 644 are old, 20 less than shall be.
+        // 200 of 2000 frames are free at once: of 1800 pages 644 are old, 20 fewer than wanted.
         // Behind the next 63 pages they are 20 more, and of 100 further ones 63 become young.
         let came = |reads_beside| {
             let rule = MidpointRule::INNODB;
-            let policy = MidpointLru::new(4000, Frames::new(2000).unwrap(), rule);
-            let mut policy = policy.with_reads_beside(reads_beside);
+            let mut policy = MidpointLru::new(4000, Frames::new(2000).unwrap(), rule);
+            policy.set_reads_beside(reads_beside);
             for page in 1..=2000 {
                 assert_eq!(step(&mut policy, page), F);
             }
@@ -438,7 +450,7 @@ mod tests {
             for page in 2201..=2363 {
                 assert_eq!(step(&mut policy, page), F);
             }
-            let was_moved = |page: &u32| !matches!(policy.came_at[*page as usize], 0 | COMING);
+            let was_moved = |page: &u32| !matches!(policy.came_at[*page as usize], 0 | UNDER_READ);
             (2201..=2363).filter(was_moved).count()
         };
         // Used when it enters, none is young.
@@ -446,6 +458,38 @@ mod tests {
         // The last seven were not used yet.
         let came = came(7);
         assert!((56..=63).contains(&came), "{came}");
+    }
+
+    #[test]
+    fn an_old_page_stays_when_its_read_ends() {
+        let mut policy = full(MidpointRule::INNODB.old_time);
+        policy.set_reads_beside(1);
+        let page = Page::new(1000);
+        assert_eq!(step(&mut policy, 1000), E(1));
+        // Its read takes two seconds.
+        policy.advance(Moment::nanoseconds(2_000_000_000));
+        assert_eq!(policy.came_at[1000], UNDER_READ);
+        assert_eq!(step(&mut policy, 1001), E(2));
+        assert_eq!(policy.came_at[1000], 0);
+        assert_ne!(policy.lists.front(YOUNG), Some(page), "not a second old");
+        policy.advance(Moment::nanoseconds(3_000_000_000));
+        assert_eq!(step(&mut policy, 1000), H);
+        assert_eq!(policy.lists.front(YOUNG), Some(page));
+    }
+
+    #[test]
+    fn a_page_that_leaves_while_it_is_read_is_not_used_by_that_read() {
+        let mut policy = full(MidpointRule::INNODB.old_time);
+        policy.set_reads_beside(3);
+        assert_eq!(step(&mut policy, 1000), E(1));
+        policy.lists.evict(Page::new(1000));
+        assert_eq!(step(&mut policy, 1000), F);
+        for page in 1001..=1002 {
+            step(&mut policy, page);
+            assert_eq!(policy.came_at[1000], UNDER_READ);
+        }
+        step(&mut policy, 1003);
+        assert_eq!(policy.came_at[1000], 0);
     }
 
     #[test]

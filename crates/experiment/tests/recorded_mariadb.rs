@@ -28,9 +28,10 @@ fn ycsb(core: Core) -> impl Workload {
         .with_distribution(Distribution::Uniform)
 }
 
-/// Purge gives up undo log all at once: of 4 KiB pages 83 KB of the log in one burst, beside 382 KB
-/// that 2,000 transactions write themselves (the same to the byte in each run). A run has none to two
-/// of them, so that 191 to 260 bytes a transaction were measured where 230 had been recorded.
+/// Purge writes its part of the log in bursts, about one a second, of up to 83 KB with 4 KiB pages. What
+/// 2,000 transactions of YCSB A write themselves is 382 KB (the same to the byte in each run with purge
+/// held back), so a run that meets no burst has a sixth less: 191 to 261 bytes a transaction were
+/// measured, 193 in a run that failed with a bound of 10%, where 214 to 253 had been recorded.
 const LOG: f64 = 0.25;
 /// Of some thousand pages: misses were 0 to 9% off. Pages are written in batches, of which a run has
 /// few: 4 to 46%.
@@ -57,5 +58,6 @@ fn reads_and_updates_of_small_pages() {
 #[test]
 fn updates_and_inserts_in_transactions() {
     let workload = Pgbench::new(3, Seed::new(1)).unwrap();
-    compare(&server(PageSize::kib(4)), &workload, UPDATED);
+    // Of pgbench's transactions bursts are a smaller part: bytes of the log were 0 to 7% off.
+    compare(&server(PageSize::kib(4)), &workload, [0.15, 0.10, 0.80]);
 }

@@ -75,6 +75,9 @@ pub(crate) trait Engine: Send {
     /// background is written or not.
     fn advance(&mut self, _now: Moment, _is_written: bool) {}
 
+    /// From now on so many clients execute transactions.
+    fn set_clients(&mut self, _clients: u32) {}
+
     /// Executes a client's transaction that touches these rows, and appends what it asks of
     /// storage, in order.
     fn transaction(

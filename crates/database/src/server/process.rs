@@ -343,12 +343,11 @@ impl Server {
     /// An error of the program that ends with its last words; that the storage
     /// is full, when these say so.
     pub(crate) fn failure(&self, action: &'static str, what: String) -> DatabaseError {
-        let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
-        if tells_of_no_space(&tail) || (tail.is_empty() && has_no_room(&self.log)) {
+        if self.is_out_of_space() {
             let what = format!("{action} with {}: {what}", self.program.display());
             return ConnectionError::Full(what.into()).into();
         }
-        let words = last_lines(&tail);
+        let words = self.last_words();
         DatabaseError::Program {
             action,
             program: self.program.clone(),
@@ -360,20 +359,21 @@ impl Server {
         }
     }
 
-    /// A session of this server that was lost, with the reason where the server says that the
-    /// storage is full; other errors as they are.
-    pub(crate) fn explain(&self, error: DatabaseError) -> DatabaseError {
+    /// The error of a lost session as that of a full storage, where the server's log has that reason:
+    /// the client sees only that the session is gone. Other errors stay as they are.
+    pub(crate) fn or_out_of_space(&self, error: DatabaseError) -> DatabaseError {
         match error {
-            DatabaseError::Connection(ConnectionError::Lost(lost)) => {
-                let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
-                let is_full = tells_of_no_space(&tail) || has_no_room(&self.log);
-                DatabaseError::Connection(match is_full {
-                    true => ConnectionError::Full(lost),
-                    false => ConnectionError::Lost(lost),
-                })
+            DatabaseError::Connection(ConnectionError::Lost(lost)) if self.is_out_of_space() => {
+                ConnectionError::Full(lost).into()
             }
             error => error,
         }
+    }
+
+    /// Whether its last words say so, or it had no room for any.
+    fn is_out_of_space(&self) -> bool {
+        let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
+        tells_of_no_space(&tail) || (tail.is_empty() && has_no_room(&self.log))
     }
 
     /// How it ended, if it does within `limit`.

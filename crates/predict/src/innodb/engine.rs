@@ -311,6 +311,10 @@ impl Engine for Innodb {
         self.pool.advance(now, is_written);
     }
 
+    fn set_clients(&mut self, clients: u32) {
+        self.pool.set_clients(clients);
+    }
+
     fn transaction(
         &mut self,
         _client: usize,

@@ -157,6 +157,10 @@ impl Engine for Traced {
         self.pool.advance(now, is_written);
     }
 
+    fn set_clients(&mut self, clients: u32) {
+        self.pool.set_clients(clients);
+    }
+
     /// # Panics
     /// Always: no rows are known.
     fn transaction(&mut self, _: usize, _: &[Touch], _: bool, _: &mut Vec<Io>) -> Referred {

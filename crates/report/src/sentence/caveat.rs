@@ -78,8 +78,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
              own server."
         ),
         Caveat::NotRecorded { what } => format!(
-            "Octavo could not record {what}. Misses may be some percent too many, which intervals allow \
-             for."
+            "Octavo could not record {what}. Misses may be predicted up to a fifth too many; intervals \
+             allow for it. Install what is missing and predict again."
         ),
         Caveat::ReplacedPolicy { is_bound } => {
             let bound = match is_bound {

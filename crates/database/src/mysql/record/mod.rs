@@ -101,7 +101,8 @@ impl RecordPages for Mysql {
         let pool = ByteCount::mib(pool.div_ceil(1 << 20));
         let (instance, mut session) = start(self, &layout, wanted, pool)?;
         let thread = thread(&mut session)?;
-        let processor = processor::time(&mut session, thread, &mut turns, progress, wanted)?;
+        let processor = processor::time(&mut session, thread, &mut turns, progress, wanted);
+        let processor = processor.map_err(|error| instance.process().or_out_of_space(error))?;
         drop(session);
         instance.stop()?;
         Ok(RecordedPages {
@@ -210,7 +211,7 @@ fn record(
     };
     let mut connection = Watching::new(session, marks, &watched);
     let recorded = connection.record(turns, begin, wanted, progress);
-    recorded.map_err(|error| instance.process().explain(error))?;
+    recorded.map_err(|error| instance.process().or_out_of_space(error))?;
     // Its thread ends.
     let (marks, seen) = connection.close();
     followed.wait();

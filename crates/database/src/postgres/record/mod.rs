@@ -73,7 +73,8 @@ impl RecordPages for Postgres {
         let server = server.start(&parameters(wanted, pages), None)?;
         let mut session = open(&server, wanted)?;
         let pid = number(&mut session, "SELECT pg_backend_pid()")?;
-        let processor = processor::time(&mut session, pid, &mut turns, progress, wanted)?;
+        let processor = processor::time(&mut session, pid, &mut turns, progress, wanted);
+        let processor = processor.map_err(|error| server.process().or_out_of_space(error))?;
         drop(session);
         server.stop()?;
         let trace = recorded.into_trace(wanted, &pins);
@@ -127,7 +128,7 @@ fn record(
     let followed = follow(pid, &path, &watched)?;
     let mut connection = Watching::new(session, LogEnd(marks), &watched);
     let recorded = connection.record(turns, begin, wanted, progress);
-    recorded.map_err(|error| server.process().explain(error))?;
+    recorded.map_err(|error| server.process().or_out_of_space(error))?;
     // Its process ends.
     let (LogEnd(mut marks), seen) = connection.close();
     followed.wait();

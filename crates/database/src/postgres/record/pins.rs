@@ -34,6 +34,10 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 /// Whether the server's programs have the extension.
 const AVAILABLE: &str =
     "SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = 'pg_buffercache'";
+/// All frames that have pages.
+const FRAMES: &str = "SELECT reldatabase, relfilenode, relforknumber, relblocknumber, usagecount \
+                      FROM public.pg_buffercache WHERE relfilenode IS NOT NULL";
+
 /// Misses that were predicted without pins were 13% (18.4) and 17% (15.18) too many where an UPDATE
 /// and a SELECT by key met a buffer of 64 MiB, and 3% for YCSB F.
 const UNCOUNTED: Missing = Missing {
@@ -41,10 +45,6 @@ const UNCOUNTED: Missing = Missing {
            pg_buffercache",
     misses_off: 0.15,
 };
-
-/// All frames that have pages.
-const FRAMES: &str = "SELECT reldatabase, relfilenode, relforknumber, relblocknumber, usagecount \
-                      FROM public.pg_buffercache WHERE relfilenode IS NOT NULL";
 
 /// See the module.
 #[derive(Debug, Default)]

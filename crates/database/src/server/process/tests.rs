@@ -78,7 +78,7 @@ fn a_session_is_lost_for_want_of_space_where_the_server_says_so() {
         let server = Server::launch(&shell(directory.path(), &log, &script)).unwrap();
         let ended = server.wait(Duration::from_secs(20), &mut || false);
         ended.expect("a shell ends");
-        server.explain(lost()).is_full()
+        server.or_out_of_space(lost()).is_full()
     };
     assert!(is_full("No space left on device"));
     assert!(!is_full("Permission denied"));

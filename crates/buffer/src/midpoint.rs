@@ -247,7 +247,7 @@ impl MidpointLru {
                 && let Some(list) = self.lists.state(page).list()
             {
                 self.came_at[place] = 0;
-                // What is old stays so for a second from now on (`set_accessed`).
+                // The second that an old page has to wait begins now (`set_accessed`).
                 self.first_used[place] = self.now;
                 self.make_young(page, list == OLD);
             }

@@ -33,8 +33,7 @@ fn ycsb(core: Core) -> impl Workload {
 /// held back), so a run that meets no burst has a sixth less: 191 to 261 bytes a transaction were
 /// measured, 193 in a run that failed with a bound of 10%, where 214 to 253 had been recorded.
 const LOG: f64 = 0.25;
-/// Of some thousand pages: misses were 0 to 9% off. Pages are written in batches, of which a run has
-/// few: 4 to 46%.
+/// With some thousand pages misses were 0 to 9% off. Pages are written in a few batches a run: 4 to 46%.
 const UPDATED: [f64; 3] = [0.15, LOG, 0.80];
 /// A pool of a thousand pages reads those of rollback segments again and again unless they live in it
 /// for a second, and that hangs on the pace of each moment. Misses were 5 to 17% off, and once 37%.

@@ -415,7 +415,8 @@ impl System {
     /// buffer stays warm from one step to the next.
     pub fn set_clients(&mut self, clients: u32) {
         self.active = (clients as usize).clamp(1, self.seats.len());
-        self.engine.set_clients(self.active as u32);
+        let active = u32::try_from(self.active).unwrap_or(u32::MAX);
+        self.engine.set_clients(active);
     }
 
     /// Has the data on another device from now on, with the buffer as it is: two media are

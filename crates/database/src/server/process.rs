@@ -372,6 +372,7 @@ impl Server {
 
     /// Whether its last words say so, or it had no room for any.
     fn is_out_of_space(&self) -> bool {
+        // A log that cannot be read has no words.
         let tail = tail_of(&self.log, self.log_start).unwrap_or_default();
         tells_of_no_space(&tail) || (tail.is_empty() && has_no_room(&self.log))
     }

@@ -96,7 +96,7 @@ impl Prediction {
 }
 
 impl InputAccuracy {
-    /// The same of statements of which this could not be recorded.
+    /// What is known where this could not be recorded.
     pub(crate) fn without(mut self, missing: &Missing) -> Self {
         self.reads.shared = self.reads.shared.hypot(missing.misses_off);
         self

@@ -49,8 +49,8 @@ const COSTS: &[KindCost] = &[
 
 /// Eight cells of TPC-C with filled buffers were predicted with 9 to 21% too few misses, 14% on
 /// average, and 4 and 16 KiB pages 6 to 11% apart in that (bench/runs/2026-11-27-predict-large). Since
-/// the list knows of reads beside each other it is 6 to 11%, and throughput is as much too high as
-/// ever in some of them: this was left as wide.
+/// the list knows of reads beside each other it is 6 to 11%. Throughput is still up to 45% too high, so
+/// this was left as wide.
 pub(crate) const MISSES_OFF: [f64; 2] = [0.14, 0.1];
 
 /// MariaDB 10.11 with InnoDB, as Octavo starts it: every commit flushed, direct I/O, the

@@ -23,6 +23,8 @@ const INPUTS: Seed = Seed::new(5);
 /// Reads, bytes to the log and bytes to the database, of each transaction.
 type Counts = [f64; 3];
 
+const LOG_BYTES: &str = "log bytes";
+
 /// How far each may be off.
 const ERRORS_MAX: Counts = [0.04, 0.04, 0.1];
 
@@ -78,6 +80,9 @@ struct Trial<'a> {
     length: Length,
     /// How far each count may be off; a count that is not there depends on a clock.
     errors_max: &'a [f64],
+    /// Bytes of the log that the server writes at once whenever it is time, so that a run may have
+    /// one of them more or less.
+    burst: ByteCount,
 }
 
 impl Trial<'_> {
@@ -141,13 +146,17 @@ impl Trial<'_> {
             slowness: Slowness::default(),
         };
         let counts = [predicted(&setup, self.workload, self.length), measured];
-        let names = ["reads", "log bytes", "data bytes"];
+        let names = ["reads", LOG_BYTES, "data bytes"];
         let mut wrong = Vec::new();
         for (count, (name, error_max)) in names.into_iter().zip(self.errors_max).enumerate() {
             let [is, was] = counts.map(|counts| counts[count]);
-            let error = is / was - 1.0;
+            let by_chance = match name {
+                LOG_BYTES => self.burst.get() as f64 / self.length.counted as f64,
+                _ => 0.0,
+            };
+            let off = (is - was).abs();
             // Fewer than one of ten transactions: a handful in all.
-            if was > 0.1 && error.abs() > *error_max {
+            if was > 0.1 && off > error_max * was + by_chance {
                 wrong.push(format!("{page_size}: {is:.3} {name}, not {was:.3}"));
             }
         }
@@ -174,6 +183,7 @@ fn compare(workload: &dyn Workload, page_sizes: &[u32], memory: ByteCount, trans
         memory,
         length: Length::of(transactions),
         errors_max: &ERRORS_MAX,
+        burst: ByteCount::ZERO,
     };
     let mut wrong = Vec::new();
     for &bytes in page_sizes {
@@ -225,10 +235,15 @@ fn compare_postgres(workload: &dyn Workload, memory: ByteCount, transactions: u6
         // A server writes pages when its background writer wakes up. What reads its own
         // tables differs from run to run by 2%.
         errors_max: &[0.06, 0.04],
+        burst: ByteCount::ZERO,
     };
     // The installed server, and one that is built from its source.
     compare_on_server(&trial, &[4096, 8192]);
 }
+
+/// What purge logs at once when it gives up undo log, with pages of 4 KiB: seen beside transactions
+/// whose own bytes were the same in each run.
+const PURGE_BURST: ByteCount = ByteCount::new(83_000);
 
 /// Only with pages of 4 KiB: with 16 KiB the model reads too little, by 11 to 19%
 /// (docs/predictions.md).
@@ -245,6 +260,7 @@ fn compare_mariadb(workload: &dyn Workload, memory: ByteCount, length: Length) {
         memory,
         length,
         errors_max: &[0.08, 0.06],
+        burst: PURGE_BURST,
     };
     compare_on_server(&trial, &[4096]);
 }

@@ -120,6 +120,7 @@ pub(crate) struct Sampling {
     counts: Vec<Counts>,
     share: Share,
     seed: Seed,
+    hashed: fn(&str) -> String,
 }
 
 /// Rows of a table.
@@ -151,12 +152,14 @@ pub(crate) enum Of<'k> {
 impl Sampling {
     /// Decides how each table is sampled. Where several foreign keys could be followed, it is the
     /// one that a row's primary key has, else one that cannot be NULL, else the one to the largest
-    /// table; never one that would lead back.
+    /// table; never one that would lead back. `hashed` is the server's SQL for a text's hash in
+    /// hexadecimal digits.
     pub(crate) fn new(
         tables: Vec<Table>,
         references: Vec<Reference>,
         share: Share,
         seed: Seed,
+        hashed: fn(&str) -> String,
     ) -> Self {
         let mut rules: Vec<Rule> = tables
             .iter()
@@ -202,6 +205,7 @@ impl Sampling {
             rules,
             share,
             seed,
+            hashed,
         }
     }
 
@@ -335,11 +339,8 @@ impl Sampling {
         let of = self.tables[table].drawn_by.iter();
         let of: Vec<String> = of.map(|column| column.replace(ALIAS, alias)).collect();
         let end = (self.share.get() * f64::from(u32::MAX)).round() as u32;
-        format!(
-            "LEFT(MD5(CONCAT_WS(':', '{}', {})), 8) < '{end:08x}'",
-            self.seed,
-            of.join(", ")
-        )
+        let text = format!("CONCAT_WS(':', '{}', {})", self.seed, of.join(", "));
+        format!("LEFT({}, 8) < '{end:08x}'", (self.hashed)(&text))
     }
 
     /// The rows that rows of a child require by a foreign key beside those that are kept anyway, as

@@ -7,7 +7,11 @@ use std::{collections::BTreeMap, time::Duration};
 use octavo_recording::digest::{Catalog, Class, Column, Digest, Expression, Style, Table};
 use serde::Deserialize;
 
-use super::{original::Original, recording::dialect_of, restore::quoted};
+use super::{
+    original::Original,
+    recording::dialect_of,
+    restore::{hashed, quoted},
+};
 use crate::{
     Result,
     own::digested::{Digests, FoundDigests, ROWS, Wanted, order},
@@ -226,7 +230,7 @@ fn query(table: &Table, wanted: &Wanted) -> String {
     let order = order(table, wanted).join(", ");
     let order = match order.as_str() {
         "" => String::new(),
-        order => format!(" ORDER BY MD5(CONCAT_WS('|', {order}))"),
+        order => format!(" ORDER BY {}", hashed(&format!("CONCAT_WS('|', {order})"))),
     };
     let ties = (0..drawn).map(|place| format!(", c{place}"));
     let ties = match order.is_empty() {

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use super::{
     original::Original,
-    restore::{Dump, quoted},
+    restore::{Dump, hashed, quoted},
 };
 use crate::{
     DatabaseError, Own, Progress, Result,
@@ -346,7 +346,7 @@ impl<'s> Snapshot<'s> {
         let child_of = references.iter().map(|reference| reference.child).collect();
         let parent_of = references.iter().map(|reference| reference.parent);
         let parent_of = parent_of.collect();
-        let mut sampling = Sampling::new(described, references, share, seed);
+        let mut sampling = Sampling::new(described, references, share, seed, hashed);
         sampling.count(&mut |sql| {
             let numbers: Vec<u64> = all(&mut client, original, &with_system_table(sql))?;
             let number = numbers.into_iter().next();
@@ -531,7 +531,7 @@ fn numbered(name: &str, columns: &[Column], pairs: &[FoundPair]) -> (String, Vec
     let columns = columns.iter();
     let columns = columns.map(|column| format!("COALESCE({}, 'NULL')", column.literal("n")));
     let columns: Vec<String> = columns.collect();
-    let hash = format!("MD5(CONCAT_WS(':', {}))", columns.join(", "));
+    let hash = hashed(&format!("CONCAT_WS(':', {})", columns.join(", ")));
     let from = format!(
         "(SELECT {}, {hash} AS `octavo hash`, \
          ROW_NUMBER() OVER (PARTITION BY {hash}) AS {NUMBER} FROM {} AS n)",

@@ -226,6 +226,7 @@ fn sampling(tables: Vec<Table>, references: Vec<Reference>) -> Sampling {
         references,
         Share::try_from(SHARE).unwrap(),
         Seed::new(7),
+        |text| format!("HASH({text})"),
     )
 }
 
@@ -292,7 +293,8 @@ fn conditions_lead_to_what_is_drawn() {
     let of_unchecked = sampling(tables.clone(), vec![unchecked]);
     assert!(of_unchecked.kept(0, "t").contains(" AND NOT EXISTS "));
     let sampling = sampling(tables, references);
-    let drawn = |alias: &str| format!("LEFT(MD5(CONCAT_WS(':', '7', {alias}.id)), 8) < '1999999a'");
+    let drawn =
+        |alias: &str| format!("LEFT(HASH(CONCAT_WS(':', '7', {alias}.id)), 8) < '1999999a'");
     assert_eq!(sampling.kept(0, "t"), drawn("t"));
     let of_b = |alias: &str| {
         format!(
@@ -317,6 +319,7 @@ fn conditions_lead_to_what_is_drawn() {
         Vec::new(),
         all,
         Seed::new(1),
+        str::to_owned,
     );
     assert!(
         sampling.kept(0, "t").ends_with("< 'ffffef38'"),
@@ -418,7 +421,7 @@ fn tables_that_follow_few_parents_are_drawn() {
 fn shares_are_far_beyond_chance() {
     let all = |share: f64| {
         let share = Share::try_from(share).unwrap();
-        Sampling::new(Vec::new(), Vec::new(), share, Seed::new(1))
+        Sampling::new(Vec::new(), Vec::new(), share, Seed::new(1), str::to_owned)
     };
     for (share, kept, rows, wanted) in [
         (0.1, 0, 100_000, true),

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::{
     original::{Original, Refusal, SCHEMAS},
     recording::DIALECT,
+    sample::hashed,
     setup::names,
 };
 use crate::{
@@ -357,7 +358,10 @@ fn query(table: &Table, wanted: &Wanted) -> String {
     let order = order(table, wanted).join("::text, ");
     let order = match order.as_str() {
         "" => String::new(),
-        order => format!(" ORDER BY md5(concat_ws('|', {order}::text))"),
+        order => format!(
+            " ORDER BY {}",
+            hashed(&format!("concat_ws('|', {order}::text)"))
+        ),
     };
     let ties = (1..=drawn).map(|place| format!(", {place}"));
     let ties = match order.is_empty() {

@@ -308,7 +308,7 @@ impl<'s> Snapshot<'s> {
             })
         });
         let references = references.collect();
-        let mut sampling = Sampling::new(tables, references, share, seed);
+        let mut sampling = Sampling::new(tables, references, share, seed, hashed);
         sampling.count(&mut |sql| one(&mut psql, original, &of_a_tool(sql)))?;
         Ok(Self {
             psql,
@@ -468,6 +468,11 @@ fn by_key(alias: &str, keys: &[Box<str>]) -> String {
         ))
     });
     format!("({})", places.collect::<Vec<_>>().join(" OR "))
+}
+
+/// SQL for a text's hash in hexadecimal digits.
+pub(super) fn hashed(text: &str) -> String {
+    format!("md5({text})")
 }
 
 /// A question for one value that names a table of the server's own, so that digests do not take it for

@@ -231,7 +231,7 @@ fn a_sample_keeps_rows_together_and_only_reads() {
     let (_home, layout, target, mut kept) = server(&programs);
     dump.restore(original.tools(), &layout, &mut kept, &mut || false)
         .unwrap();
-    let drawn = "LEFT(MD5(CONCAT('1:', c.`Id`)), 8) < '1999999a'";
+    let drawn = "LEFT(SHA2(CONCAT('1:', c.`Id`), 256), 8) < '1999999a'";
     check(
         &NAMES,
         drawn,

@@ -62,8 +62,8 @@ pub(crate) struct Session {
     level: Isolation,
     /// Whether what the server says of an error may have the user's own values in it.
     is_private: bool,
-    /// Whether the connection is gone.
-    lost: bool,
+    /// What ended the session, if anything did.
+    lost: Option<String>,
 }
 
 /// The error of a session that was let in: a pooler does so although it has no
@@ -154,7 +154,7 @@ impl Session {
             queued: None,
             level: Isolation::ReadCommitted,
             is_private: false,
-            lost: false,
+            lost: None,
         };
         session.wait_at_most(Some(limit))?;
         let login = Login {
@@ -346,12 +346,12 @@ impl Session {
     /// Refuses to go on after the connection was lost.
     #[inline]
     pub(super) fn usable(&self) -> Result<()> {
-        if self.lost {
-            return Err(ConnectionError::Lost(
-                "the session ended with an earlier error".into(),
-            ));
+        match &self.lost {
+            Some(first) => Err(ConnectionError::Lost(
+                format!("the session ended with an earlier error: {first}").into(),
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The error of something that was `context`, after which the session may
@@ -362,11 +362,18 @@ impl Session {
         failure: Failure,
         context: impl FnOnce() -> String,
     ) -> ConnectionError {
-        self.lost |= failure.ends_session();
-        match self.is_private {
+        let ends = failure.ends_session();
+        let error = match self.is_private {
             true => failure.without_words().into_error(context),
             false => failure.into_error(context),
+        };
+        if ends && self.lost.is_none() {
+            self.lost = Some(match &error {
+                ConnectionError::Lost(source) => source.to_string(),
+                other => other.to_string(),
+            });
         }
+        error
     }
 
     /// Puts a BEGIN that waits into the output; whether there was one.
@@ -601,7 +608,7 @@ impl Connection for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if !self.lost {
+        if self.lost.is_none() {
             // The server would find out by itself, but later.
             self.channel.wire.output().clear();
             self.channel

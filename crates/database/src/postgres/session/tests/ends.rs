@@ -144,6 +144,11 @@ fn an_ended_session_is_lost() {
     let why = is_lost(session.execute(SET, &[integer(1), integer(1)]));
     assert!(why.contains("57P01"), "{why}");
     all_calls_say_lost(&mut session);
+    let why = is_lost(session.commit());
+    assert!(
+        why.contains("earlier error") && why.contains("57P01"),
+        "{why}"
+    );
 
     // In the middle of a COPY.
     let mut session = again("ended");

@@ -723,6 +723,40 @@ fn repeated(statement: &str, count: usize) -> String {
 }
 
 #[test]
+fn extensions_that_need_no_library_are_there_at_every_page_size() {
+    let server = UsersServer::postgres();
+    server.rows(
+        "CREATE EXTENSION citext; CREATE EXTENSION pg_trgm; CREATE EXTENSION hstore; \
+         CREATE TABLE customer(id int PRIMARY KEY, name citext UNIQUE, more hstore); \
+         CREATE INDEX ON customer USING gin (name gin_trgm_ops); \
+         INSERT INTO customer SELECT i, 'Name ' || i, hstore('a', i::text) \
+           FROM generate_series(1, 3000) AS i",
+    );
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    fs::write(
+        home.join("mix.sql"),
+        "\\set id random(1, 3000)\n\
+         SELECT id, more -> 'a' FROM customer WHERE name = ('nAME ' || :id)::citext;\n",
+    )
+    .unwrap();
+    let sizes = [
+        "--bin=8K=installed",
+        "--page-sizes=4K,8K",
+        "--memory=16MiB",
+        "--json",
+    ];
+    let found = findings(home, &advise(home, &server.url, &sizes));
+    let snapshots = found["snapshots"].as_array().unwrap();
+    assert_eq!(snapshots.len(), 2, "{snapshots:?}");
+    assert!(snapshots.iter().all(|snapshot| snapshot["rows"] == 3000));
+    let caveats = found["caveats"].as_array().unwrap();
+    // Every run finds its row, without regard to capitals.
+    let is_empty = |caveat: &serde_json::Value| caveat["caveat"] == "found_nothing";
+    assert!(!caveats.iter().any(is_empty), "{caveats:?}");
+}
+
+#[test]
 fn digests_of_postgres_run_where_no_statements_are_given() {
     let mut server = UsersServer::postgres();
     server.rows("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");

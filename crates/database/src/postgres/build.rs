@@ -42,7 +42,7 @@ const PREFIX: &str = "/pgsql";
 
 /// Changed with the options and parts below, so that what earlier versions of
 /// Octavo built is not taken for what this one would build.
-const RECIPE: u32 = 2;
+const RECIPE: u32 = 3;
 
 /// Told to `configure` besides the block sizes: nothing that would need a
 /// library, none of which is on a query's way. One that a version does not
@@ -56,7 +56,7 @@ const OPTIONS: [&str; 5] = [
 ];
 
 /// The parts that are built, in this order.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 11] = [
     "src/port",
     "src/common",
     "src/backend",
@@ -68,9 +68,36 @@ const PARTS: [&str; 12] = [
     "src/bin/initdb",
     "src/bin/pg_ctl",
     "src/pl/plpgsql",
-    // Tells how often pages are pinned.
-    "contrib/pg_buffercache",
 ];
+
+/// Built and installed besides, of contrib: what schemas have types, operators and functions of, and
+/// needs no library of its own (<https://www.postgresql.org/docs/current/contrib.html>); and
+/// `pg_buffercache`, which tells how often pages are pinned.
+const CONTRIB: [&str; 17] = [
+    "pg_buffercache",
+    "bloom",
+    "btree_gin",
+    "btree_gist",
+    "citext",
+    "cube",
+    "earthdistance",
+    "fuzzystrmatch",
+    "hstore",
+    "intarray",
+    "isn",
+    "lo",
+    "ltree",
+    "pg_trgm",
+    "seg",
+    "tablefunc",
+    "unaccent",
+];
+
+/// All parts that are built, in their order.
+fn parts() -> impl Iterator<Item = String> {
+    let of_contrib = CONTRIB.iter().map(|module| format!("contrib/{module}"));
+    PARTS.iter().map(ToString::to_string).chain(of_contrib)
+}
 
 /// The parts that only others are made of.
 const NOT_INSTALLED: [&str; 3] = ["src/port", "src/common", "src/fe_utils"];
@@ -80,7 +107,7 @@ const NOT_INSTALLED: [&str; 3] = ["src/port", "src/common", "src/fe_utils"];
 const CATALOGS: &str = "src/include/catalog";
 
 /// What a build that is complete has.
-const PIECES: [&str; 7] = [
+const PIECES: [&str; 8] = [
     "bin/postgres",
     "bin/initdb",
     "bin/pg_ctl",
@@ -88,6 +115,7 @@ const PIECES: [&str; 7] = [
     "share/snowball_create.sql",
     "share/extension/plpgsql.control",
     "share/extension/pg_buffercache.control",
+    "share/extension/unaccent.control",
 ];
 
 /// No machine takes this long for one of the steps.
@@ -375,7 +403,7 @@ impl Build<'_> {
         let headers = make(Some("generated-headers"));
         let backend = objects.join("src/backend");
         self.tool("compile", "make headers", "make", headers, &backend)?;
-        for part in PARTS {
+        for part in parts() {
             let phase = format!("make {part}");
             self.tool("compile", &phase, "make", make(None), &objects.join(part))?;
         }
@@ -394,11 +422,10 @@ impl Build<'_> {
                 .join("include/server/catalog");
             fs::create_dir_all(&headers).map_err(named("create", &headers))?;
         }
-        let parts = PARTS
-            .iter()
-            .filter(|part| !NOT_INSTALLED.contains(part))
-            .chain(has_catalogs.then_some(&CATALOGS));
-        for part in parts {
+        let installed = parts()
+            .filter(|part| !NOT_INSTALLED.contains(&part.as_str()))
+            .chain(has_catalogs.then(|| CATALOGS.to_owned()));
+        for part in installed {
             let arguments = vec![destination.clone(), relocatable().into(), "install".into()];
             self.tool("install", "install", "make", arguments, &objects.join(part))?;
         }

@@ -38,7 +38,7 @@ impl Fake {
         fs::create_dir_all(directory.join("src/backend/parser")).unwrap();
         fs::write(directory.join("src/backend/parser/gram.c"), "").unwrap();
         let configure = CONFIGURE
-            .replace("PARTS", &PARTS.join(" "))
+            .replace("PARTS", &parts().collect::<Vec<_>>().join(" "))
             .replace("PIECES", &PIECES.join(" "))
             .replace("ALL", all);
         fs::write(directory.join("configure"), configure).unwrap();

@@ -100,7 +100,7 @@ pub enum CampaignError {
     AllFailed(String),
     /// The disk ran full; what was finished is kept.
     #[error(
-        "no space left in {}: free some space and run the same command again to resume",
+        "no space left in {}: free some space and run the same command again",
         path.display()
     )]
     Full {

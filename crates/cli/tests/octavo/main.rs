@@ -14,6 +14,7 @@ mod kill_and_resume;
 mod outages;
 mod outside;
 mod own;
+mod own_predicted;
 mod own_servers;
 mod predict;
 mod ramps;

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 pub use crate::budget::OverBudget;
 use crate::{
+    lockstep::Movement,
     machine::{Cause, Disturbance},
     plan::Cell,
     record::Figures,
@@ -18,6 +19,16 @@ pub struct MissedStatement {
     pub name: String,
     /// The share of its runs that found none.
     pub share: f64,
+}
+
+/// A cell whose ratio moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MovedRatio {
+    /// Which.
+    pub cell: Cell,
+    /// From what to what.
+    #[serde(flatten)]
+    pub movement: Movement,
 }
 
 /// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
@@ -288,6 +299,13 @@ pub enum Caveat {
         /// Whether those of others it is compared with rose less.
         apart: bool,
     },
+    /// The ratios of cells to the reference moved while the copies grew older.
+    RatioMoved {
+        /// These cells, the one that moved most first.
+        cells: Vec<MovedRatio>,
+        /// Transactions of each copy within which they did.
+        transactions: u64,
+    },
     /// Over all its time a cell's ratio to the reference is not what it is in the mean of its
     /// batches: work is uneven, and what is rare weighs more.
     Uneven {
@@ -421,6 +439,7 @@ impl Caveat {
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::SittingsApart { .. }
+            | Self::RatioMoved { .. }
             | Self::Uneven {
                 is_reverse: true, ..
             }

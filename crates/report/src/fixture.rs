@@ -1,6 +1,8 @@
 //! Findings made by hand: two memories, five page sizes, every decision, a
 //! failed run, a device's profile. Not measured anywhere.
 
+#[path = "fixture/profile.rs"]
+mod profile;
 #[cfg(test)]
 #[path = "fixture/stores.rs"]
 pub(crate) mod stores;
@@ -8,13 +10,6 @@ pub(crate) mod stores;
 use std::{sync::Arc, time::Duration};
 
 use octavo_database::StoragePath;
-use octavo_device::{
-    facts::StorageFacts,
-    point::{Durability, PointSpec},
-    preset::Preset,
-    profile::{Access, FORMAT, Latency, Means, Point, Profile},
-    request::{Mix, Pattern},
-};
 use octavo_driver::{KindCounts, Latencies};
 #[cfg(test)]
 use octavo_driver::{Load, Ramp, RunLength};
@@ -43,12 +38,14 @@ use octavo_experiment::{
     store::StoredSnapshot,
     verdict::{BufferFinding, EqualThroughput, Interaction, Verdict},
 };
-use octavo_units::{ByteCount, Iops, PageSize, QueueDepth, RequestSize, Seed};
+use octavo_units::{ByteCount, PageSize, Seed};
 #[cfg(test)]
 use octavo_workload::Tpcc;
 use octavo_workload::{
     Audit, AuditDistribution, AuditLine, AuditRule, TransactionKind, WorkloadName,
 };
+
+pub(crate) use profile::profile;
 
 const MARGIN: f64 = 0.03;
 /// Bytes, and throughput a minute with 32 and with 8 MiB; its noise.
@@ -645,6 +642,7 @@ fn cell(
             })
             .unwrap_or_default(),
         autocorrelation: ratio.map(|_| -0.01),
+        moved: None,
         batches: (0..)
             .zip(measured)
             .map(|(number, &throughput)| Batch {
@@ -859,91 +857,6 @@ fn audit() -> Audit {
             wanted: vec![0.25; 4],
         }],
         ..Audit::default()
-    }
-}
-
-/// A device like a virtual disk.
-pub(crate) fn profile() -> Profile {
-    let file = ByteCount::mib(512);
-    let point = |mix, bytes: u32, depth: u16, iops: u64, durability| {
-        let spec = PointSpec {
-            mix,
-            pattern: Pattern::Random,
-            request_size: RequestSize::new(bytes).expect("a request size of the fixture"),
-            depth: QueueDepth::new(depth).expect("a depth of the fixture"),
-            range: file,
-            durability,
-        };
-        let iops = Iops::over(iops, Duration::from_secs(1));
-        let mean = f64::from(depth) / iops.get() * 1e6;
-        Point {
-            spec,
-            iops,
-            bytes_per_second: iops.throughput(spec.request_size),
-            requests: (iops.get() * 0.5) as u64,
-            duration_s: 0.5,
-            cpu_us_per_request: 6.0,
-            in_flight: f64::from(depth),
-            rounds: 5,
-            iops_margin: Some(0.01),
-            steady_round: Some(5),
-            latency: Latency {
-                us_mean: mean,
-                us_p50: mean * 0.9,
-                us_p99: mean * 2.1,
-                us_p999: mean * 4.0,
-                us_max: mean * 9.0,
-            },
-            read_latency: None,
-            write_latency: None,
-            passes: None,
-        }
-    };
-    let mut points = Vec::new();
-    for (bytes, read_1, read_32, write_32) in [
-        (2048, 15_900, 70_000, 33_500),
-        (4096, 15_700, 69_000, 33_000),
-        (8192, 14_000, 55_000, 33_000),
-        (16384, 13_500, 40_000, 29_000),
-        (65536, 7_200, 14_000, 22_000),
-    ] {
-        points.push(point(Mix::READ, bytes, 1, read_1, Durability::Device));
-        points.push(point(Mix::READ, bytes, 32, read_32, Durability::Device));
-        points.push(point(Mix::WRITE, bytes, 32, write_32, Durability::Device));
-    }
-    for (depth, read, write) in [
-        (2, 25_000, 17_000),
-        (4, 39_000, 24_000),
-        (8, 52_000, 29_000),
-    ] {
-        points.push(point(Mix::READ, 4096, depth, read, Durability::Device));
-        points.push(point(Mix::WRITE, 4096, depth, write, Durability::Device));
-    }
-    points.push(point(Mix::WRITE, 4096, 1, 2_900, Durability::Synced));
-    Profile {
-        format: FORMAT,
-        date: Some(
-            "2026-03-01T11:58:00Z"
-                .parse()
-                .expect("a time of the fixture"),
-        ),
-        octavo: "0.1.0".into(),
-        kernel: Some("Linux 6.18".into()),
-        preset: Some(Preset::Brief),
-        seed: Seed::new(1),
-        engine: Means::Ring,
-        engine_reason: None,
-        access: Access::Direct,
-        alignment_bytes: 512,
-        file_bytes: file,
-        preconditioning: "written once".into(),
-        duration_s: 15.2,
-        storage: StorageFacts {
-            file_system: Some("ext4".into()),
-            device: Some("vda".into()),
-            ..StorageFacts::default()
-        },
-        points,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     caveats::UnfilledCell,
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
-    lockstep::{Batch, Departure, Group, GroupJudgement, Judgement, Levels, Slice},
+    lockstep::{Batch, Departure, Group, GroupJudgement, Judgement, Levels, Movement, Slice},
     plan::{Cell, Level, Plan},
     prediction::Expected,
     record::{Figures, RunRecord, Source, UNFINISHED},
@@ -77,6 +77,9 @@ pub struct CellFindings {
     pub by_sitting: Vec<(u32, Interval)>,
     /// The correlation of a batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,
+    /// How its ratio moved while the copies grew older, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Movement>,
     /// What each batch gave.
     pub batches: Vec<Batch>,
     /// Of a cell that is no longer measured: the reference's batches until then, at what its checkpoints cost
@@ -374,6 +377,7 @@ impl<'a> ByCell<'a> {
             more_s: stands.more.map(|more| more.as_secs_f64()),
             by_sitting: stands.by_sitting.clone(),
             autocorrelation: stands.autocorrelation,
+            moved: stands.moved,
             batches: stands.batches.clone(),
             reference_batches: stands.reference_batches.clone(),
             inserted: waits.map(Waits::inserted),

@@ -17,8 +17,8 @@ use super::{
     per_transaction::PerTransaction,
 };
 use crate::{
-    caveats::Caveat,
-    lockstep::Batch,
+    caveats::{Caveat, MovedRatio},
+    lockstep::{Batch, Movement},
     machine,
     plan::{Cell, Plan},
     record::{Figures, Source},
@@ -170,6 +170,7 @@ pub(super) fn found_caveats(
     }
     caveats.extend(still_warming(&findings.groups));
     caveats.extend(misses_rose(&findings.groups));
+    caveats.extend(ratio_moved(&findings.groups));
     caveats.extend(uneven(&findings.groups));
     caveats.extend(changed_pace(&findings.groups));
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
@@ -323,6 +324,28 @@ fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
         factor: Some(rising.first()?.0).filter(|factor| factor.is_finite()),
         cells: rising.into_iter().map(|(_, cell)| cell).collect(),
         apart: groups.iter().any(is_apart),
+    })
+}
+
+/// The cells whose ratio moved while the copies grew older, the one that moved most first.
+fn ratio_moved(groups: &[GroupFindings]) -> Option<Caveat> {
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let moved = cells.filter_map(|cell| {
+        let movement = cell.moved?;
+        Some((cell.age.map_or(0, |age| age.transactions), movement, cell))
+    });
+    let mut moved: Vec<_> = moved.collect();
+    let far = |of: &Movement| (of.last / of.first).ln().abs();
+    moved.sort_by(|(_, one, _), (_, other, _)| far(other).total_cmp(&far(one)));
+    Some(Caveat::RatioMoved {
+        transactions: moved.iter().map(|(transactions, ..)| *transactions).max()?,
+        cells: moved
+            .into_iter()
+            .map(|(_, movement, cell)| MovedRatio {
+                cell: cell.cell.clone(),
+                movement,
+            })
+            .collect(),
     })
 }
 

@@ -1,6 +1,8 @@
 //! Findings of stores made by hand: 4 KiB (the reference), 8 KiB and 64 KiB
 //! pages with one memory, in two sittings.
 
+mod caveats;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -10,7 +12,7 @@ use octavo_units::ByteCount;
 use super::{stability::spread, *};
 use crate::{
     caveats::{Severity, UnfilledCell},
-    lockstep::{SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
+    lockstep::{Movement, SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source, tests::figures},
@@ -481,147 +483,6 @@ fn what_leaving_saved_is_of_the_minutes_that_were_missed() {
 }
 
 #[test]
-fn a_cache_that_still_warmed_is_a_caveat() {
-    // Misses of one cell, or of all, are a fifth fewer in the second half.
-    let found = |is_meant: fn(usize) -> bool| {
-        findings_of(
-            |_, _, figures| Ok(figures),
-            move |slice| {
-                if is_meant(slice.key.cell) && slice.key.pass >= PASSES / 2 {
-                    slice.misses = 240;
-                }
-            },
-        )
-    };
-    let one = found(|cell| cell == 1);
-    let [caveat @ Caveat::StillWarming { cells, fall, apart }] = &one.caveats[..] else {
-        panic!("{:?}", one.caveats);
-    };
-    assert_eq!(cells.len(), 1);
-    assert_eq!(cells[0].page_size, octavo_units::PageSize::kib(8));
-    assert!((fall - 0.2).abs() < 1e-9 && *apart);
-    assert_eq!(caveat.severity(), Severity::Choice);
-    let all = found(|_| true);
-    let [caveat @ Caveat::StillWarming { apart: false, .. }] = &all.caveats[..] else {
-        panic!("{:?}", all.caveats);
-    };
-    assert_eq!(caveat.severity(), Severity::Amount);
-}
-
-#[test]
-fn misses_that_rise_are_a_caveat_and_rare_ones_are_not() {
-    let rose = |change: fn(&mut Slice)| {
-        let found = findings_of(|_, _, figures| Ok(figures), change);
-        let mut caveats = found.caveats.into_iter();
-        caveats.find(|caveat| {
-            matches!(
-                caveat,
-                Caveat::MissesRose { .. } | Caveat::StillWarming { .. }
-            )
-        })
-    };
-    let grows = |slice: &mut Slice| {
-        if slice.key.cell == 1 && slice.key.pass >= PASSES / 2 {
-            slice.misses *= 2;
-        }
-    };
-    let Some(caveat @ Caveat::MissesRose { factor, apart, .. }) = &rose(grows) else {
-        panic!("{:?}", rose(grows));
-    };
-    assert!((factor.unwrap() - 2.0).abs() < 1e-9 && *apart);
-    assert_eq!(caveat.severity(), Severity::Choice);
-    // From none, of which no factor is known.
-    let begins = |slice: &mut Slice| {
-        if slice.key.cell == 1 && slice.key.pass < PASSES / 2 {
-            slice.misses = 0;
-        }
-    };
-    assert!(
-        matches!(&rose(begins), Some(Caveat::MissesRose { factor: None, .. })),
-        "{:?}",
-        rose(begins)
-    );
-    // Statements that read a table fall into one half more often than into the other.
-    let rare = |slice: &mut Slice| {
-        if slice.key.cell == 1 && [3, PASSES / 2 + 1, PASSES / 2 + 5].contains(&slice.key.pass) {
-            slice.misses *= 50;
-        }
-    };
-    assert!(rose(rare).is_none(), "{:?}", rose(rare));
-}
-
-#[test]
-fn warm_ups_without_time_are_said_to_be_none_wherever_they_stand() {
-    let cold = |run: &mut Figures| {
-        (run.load.buffer_filled, run.load.warm_up) = (false, Duration::ZERO);
-    };
-    let found = findings_with(cold);
-    assert!(!found.warmed);
-    assert_eq!(
-        found.warm_up.as_deref(),
-        Some("none: the budget left no time")
-    );
-    let found = findings_with(|run| {
-        cold(run);
-        run.load.warm_up = Duration::from_millis(1);
-    });
-    assert!(found.warmed);
-    assert_eq!(found.warm_up, None);
-}
-
-#[test]
-fn a_machine_that_halves_its_pace_is_a_caveat() {
-    let found = findings_of(
-        |_, _, figures| Ok(figures),
-        |slice| {
-            if slice.key.sitting > 0 {
-                slice.elapsed *= 2;
-            }
-        },
-    );
-    let [caveat @ Caveat::PaceChanged { cell, factor }] = &found.caveats[..] else {
-        panic!("{:?}", found.caveats);
-    };
-    assert!(found.groups[0].cells[0].cell == *cell);
-    assert!((factor - 2.0).abs() < 0.02, "{factor}");
-    assert_eq!(caveat.severity(), Severity::Amount);
-    assert_eq!(
-        found.groups[0].cells[0].age.unwrap().pace_change,
-        Some(*factor)
-    );
-    // Ratios are of the same minutes.
-    let ratio = found.groups[0].cells[1].ratio.unwrap().estimate;
-    assert!((ratio - 1.1).abs() < 0.01, "{ratio}");
-}
-
-#[test]
-fn a_warning_and_an_open_level_are_both_reasons() {
-    use crate::confidence::{ConfidenceLevel, ConfidenceLimit, confidence};
-    let mut found = findings_with(|_| {});
-    found.caveats = vec![Caveat::PageCache { runs: 1, of: 1 }];
-    let doubts = |found: &Findings| confidence(found).unwrap().doubts;
-    assert!(matches!(
-        doubts(&found)[..],
-        [ConfidenceLimit::Caveat { .. }]
-    ));
-    found.groups[0].cells[2].ratio = None;
-    found.groups[0].verdict = Verdict::Inconclusive {
-        open: vec![
-            found
-                .plan
-                .level(&found.groups[0].cells[2].cell, found.plan.compare),
-        ],
-        leader: None,
-        more_s: None,
-    };
-    assert_eq!(confidence(&found).unwrap().trust, ConfidenceLevel::Low);
-    assert!(matches!(
-        doubts(&found)[..],
-        [ConfidenceLimit::Caveat { .. }, ConfidenceLimit::TooFew]
-    ));
-}
-
-#[test]
 fn reads_of_the_page_cache_are_not_known_to_reach_the_disk() {
     use octavo_database::StoragePath::{Direct, Limited};
     let of = |path, device: bool| {
@@ -808,105 +669,6 @@ fn a_reference_without_figures_is_named() {
     let expected = Caveat::NoReference { cell: reference };
     assert!(found.caveats.contains(&expected), "{:?}", found.caveats);
     assert_eq!(found.groups[0].cells[1].ratio, None);
-}
-
-/// Misses that are a little fewer in the second half of the passes.
-fn still_falling(slice: &mut Slice) {
-    if slice.key.pass >= PASSES / 2 {
-        slice.misses = 279;
-    }
-}
-
-#[test]
-fn one_cell_whose_warm_up_did_not_fill_the_buffer_may_change_the_choice() {
-    let unfilled_in = |sittings: u32| {
-        let figures = |cell, sitting, mut figures: Figures| {
-            figures.load.buffer_filled = cell != 1 || sitting >= sittings;
-            Ok(figures)
-        };
-        let found = findings_of(figures, still_falling);
-        let expected = UnfilledCell {
-            cell: found.groups[0].cells[1].cell.clone(),
-            runs: sittings as usize,
-            of: SITTINGS as usize,
-        };
-        let mut caveats = found.caveats.into_iter();
-        let of_buffers = caveats.find(|one| matches!(one, Caveat::BufferNotFilled { .. }));
-        let expected = Caveat::BufferNotFilled {
-            cells: vec![expected],
-            runs: sittings as usize,
-            of: 6,
-        };
-        assert_eq!(of_buffers, Some(expected.clone()));
-        expected.severity()
-    };
-    // Of 6 runs of three cells: one, and two.
-    assert_eq!(unfilled_in(1), Severity::Choice);
-    assert_eq!(unfilled_in(2), Severity::Choice);
-}
-
-#[test]
-fn caveats_follow_from_what_runs_counted() {
-    let only = |change: &dyn Fn(&mut Figures)| {
-        let mut caveats = findings_with(change).caveats;
-        assert_eq!(caveats.len(), 1, "{caveats:?}");
-        caveats.remove(0)
-    };
-    let cached = only(&|run| run.storage_path = Some(StoragePath::PageCache));
-    assert!(
-        matches!(cached, Caveat::PageCache { runs, of } if runs == of && runs > 0),
-        "{cached:?}"
-    );
-    assert_eq!(only(&|run| run.device = None), Caveat::NoDeviceCounters);
-    let unfilled = |_, _, mut figures: Figures| {
-        figures.load.buffer_filled = false;
-        Ok(figures)
-    };
-    // What misses as it goes on to has all that is wanted.
-    assert_eq!(findings_of(unfilled, |_| {}).caveats, []);
-    let mut caveats = findings_of(unfilled, still_falling).caveats;
-    let Some(Caveat::BufferNotFilled { cells, runs, of }) = caveats.pop() else {
-        panic!("filled");
-    };
-    assert_eq!(caveats, []);
-    assert_eq!((cells.len(), runs, of), (3, 6, 6));
-    assert!(cells.iter().all(|cell| (cell.runs, cell.of) == (2, 2)));
-    assert_eq!(
-        only(&|run| run.restored_by = Some(RestoreMethod::Reflink)),
-        Caveat::SharedBlocks
-    );
-    assert_eq!(
-        only(&|run| run.load.counters.reads /= 2),
-        Caveat::MissesNotAtDevice { share: 0.5 }
-    );
-    let Caveat::Disturbed(disturbance) = only(&|run| run.machine.steal = 0.3) else {
-        panic!("not disturbed");
-    };
-    assert_eq!((disturbance.cause, disturbance.runs), (Cause::Steal, 6));
-    let mut caveats = findings_with(|run| {
-        run.storage_path = Some(StoragePath::Limited);
-        if let Some(device) = &mut run.device {
-            device.reads *= 4;
-        }
-    })
-    .caveats;
-    let Some(Caveat::ReadsPerMiss { reads, .. }) = caveats.pop() else {
-        panic!("not marked");
-    };
-    assert!((reads - 4.0).abs() < 1e-9);
-}
-
-#[test]
-fn what_could_not_be_recorded_is_a_caveat() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
-    store.adopt(&plan(), SliceLength::default(), "0").unwrap();
-    let what = "how often pages are pinned".to_owned();
-    let fact = (NOT_RECORDED.to_owned(), what.clone());
-    store.replace_facts("storage", &[fact]).unwrap();
-    let findings = Findings::read(&store).unwrap().unwrap();
-    let is_it = |caveat: &Caveat| matches!(caveat, Caveat::NotRecorded { what: of } if *of == what);
-    assert!(findings.caveats.iter().any(is_it), "{:?}", findings.caveats);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     Batch, ScreenedPass, Slice,
+    movement::{Movement, movement},
     screen::{Pass, screen},
 };
 use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
@@ -118,6 +119,11 @@ impl Series {
     pub(super) fn estimate(&self) -> Option<Estimate> {
         let squares = self.unseen.iter().map(|(_, deviation)| deviation.powi(2));
         Estimate::from_batches(&self.logs, &self.influences, squares.sum::<f64>().sqrt())
+    }
+
+    /// How it moved within sittings.
+    pub(super) fn movement(&self) -> Option<Movement> {
+        movement(&self.batches, &self.logs)
     }
 
     /// Its parts by sitting. What is unseen of all is taken for so much in each.

@@ -7,6 +7,7 @@ use super::{
     Screened, ScreenedPass, Slice,
     batch::{Batches, PASSES, Series},
     link::levels,
+    movement::Movement,
     screen::{Pass, passes},
 };
 use crate::statistics::{
@@ -250,6 +251,8 @@ struct PreviousLook {
     ratio: BatchMean,
     /// The ratio within each sitting until then.
     by_sitting: Vec<(u32, Interval)>,
+    /// How it moved until then.
+    moved: Option<Movement>,
     /// The cell's batches until then, and the reference's.
     batches: [Vec<Batch>; 2],
     /// Sitting and pass of the look.
@@ -365,7 +368,12 @@ impl<'a> GroupStanding<'a> {
                     }
                     _ => return None,
                 };
-                Some((place, why))
+                // What it comes to, copies that are older tell.
+                let is_moving = || {
+                    let series = self.series(batches, place, self.group.reference);
+                    series.movement().is_some()
+                };
+                (!is_moving()).then_some((place, why))
             })
             .collect();
         if rules.drop && results.iter().any(|(_, result)| result.is_some()) {
@@ -382,6 +390,7 @@ impl<'a> GroupStanding<'a> {
                         result,
                         ratio: series.mean(),
                         by_sitting: by_sitting(&series),
+                        moved: series.movement(),
                         at: (moment.sitting, moment.pass),
                         batches: [place, self.group.reference]
                             .map(|place| batches.series(self.group.cells[place], None).batches),
@@ -443,6 +452,7 @@ impl<'a> GroupStanding<'a> {
             likely: estimate.filter(|_| open).and_then(|of| likely(rules, &of)),
             by_sitting: last.map_or_else(|| by_sitting(&series), |last| last.by_sitting.clone()),
             autocorrelation: estimate.map(|estimate| estimate.autocorrelation),
+            moved: last.map_or_else(|| series.movement(), |last| last.moved),
             more: estimate
                 .filter(|_| open)
                 .and_then(|estimate| more(&estimate, rules.margin, level, measured)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::levels::Levels;
+use super::{levels::Levels, movement::Movement};
 use crate::statistics::{Decision, Interval};
 
 /// How cells are compared.
@@ -122,6 +122,8 @@ pub struct Candidate {
     pub by_sitting: Vec<(u32, Interval)>,
     /// The correlation of one batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,
+    /// How the ratio moved while the databases grew older, if it did.
+    pub moved: Option<Movement>,
     /// How much more time within slices, all cells together, would settle it if
     /// mean and spread stay as they are; `None` where nothing is open, or where
     /// that is more than 100 times what was measured.

@@ -11,6 +11,7 @@ mod decide;
 mod judgement;
 mod levels;
 mod link;
+mod movement;
 mod screen;
 pub(crate) mod slice;
 
@@ -21,6 +22,7 @@ pub use judgement::{
     Screened, ScreenedPass,
 };
 pub use levels::Levels;
+pub use movement::Movement;
 pub(crate) use screen::counted;
 pub use slice::{SessionTime, Slice, SliceKey};
 

@@ -851,3 +851,40 @@ fn ratios_of_groups_cover_as_often_as_they_say() {
         .count();
     assert!((370..=398).contains(&covered), "{covered} of 400");
 }
+
+#[test]
+fn who_moves_stays() {
+    const PASSES: u32 = 100;
+    let slices = |moves: bool| {
+        slices(&[PASSES], 2, |slice| {
+            let older = match moves {
+                true => f64::from(slice.key.pass) / f64::from(PASSES),
+                false => 0.5,
+            };
+            // From the same to a third slower, a little unevenly.
+            let uneven = if slice.key.pass / 4 % 2 == 0 {
+                1.02
+            } else {
+                1.0 / 1.02
+            };
+            let factor = match slice.key.cell {
+                1 => (0.3 * older).exp() * uneven,
+                _ => 1.0,
+            };
+            take(slice, factor);
+        })
+    };
+    let left = |moves: bool, horizon: u32| {
+        let judgement = judge(&rules(horizon), &group(2), 2, &slices(moves));
+        let candidate = candidate(&judgement, 1);
+        assert_eq!(candidate.moved.is_some(), moves, "{:?}", candidate.moved);
+        candidate.left.map(|left| (left.pass, left.why))
+    };
+    let slower = DepartureReason::Slower;
+    let of_still = left(false, PASSES).unwrap();
+    assert!(
+        of_still.0 < PASSES - 1 && of_still.1 == slower,
+        "{of_still:?}"
+    );
+    assert_eq!(left(true, 2 * PASSES), None);
+}

@@ -2,21 +2,32 @@
 """Ten databases after public projects, asked by `octavo advise` and measured by hand.
 
   own-databases.py make DIRECTORY [NAME...]
-  own-databases.py measure OCTAVO PLAIN DIRECTORY [NAME...]
+  own-databases.py measure|measure-long OCTAVO PLAIN DIRECTORY [NAME...]
 
 `make` writes NAME.db with 4 KiB pages and scripts: tables, keys and indexes that the named
 project has for its main statements, in as few columns as these need, with made-up rows of
 usual lengths. `measure` prints a line of JSON for each: 16 over 4 KiB pages as Octavo answers
 (`--os-cache whole`), and by hand: PLAIN (own_plain.c) on copies that VACUUM INTO wrote, a fresh
-one for each run, in turn, with all of the copy in the OS's memory.
+one for each run, in turn, with all of the copy in the OS's memory. It takes a minute and a half
+for each database; `measure-long` gives each cell ten minutes by hand and Octavo five.
 """
 import json, math, os, random, shutil, sqlite3, statistics, string, subprocess, sys
+from typing import NamedTuple
 
 SEED = 1
 SIZES = (4096, 16384)
 CACHE_KIB = 2000
-PAIRS, WARM_S, RUN_S = 4, 2, 4
-BUDGET = "35s"
+
+
+class Length(NamedTuple):
+    """How long is measured, by hand and by Octavo."""
+    pairs: int
+    warm_s: int
+    run_s: int
+    budget: str
+
+
+LENGTHS = {"measure": Length(4, 2, 4, "35s"), "measure-long": Length(8, 5, 70, "5m")}
 
 
 def text(draw, least, most):
@@ -363,18 +374,18 @@ def scripts_of(folder, name):
         yield f"{os.path.join(folder, f'{name}-{file}.sql')}@{weight}"
 
 
-def octavo_ratio(octavo, folder, name):
+def octavo_ratio(octavo, folder, name, budget):
     into = os.path.join(folder, name + "-octavo")
     shutil.rmtree(into, ignore_errors=True)
     words = [octavo, "advise", into, "--copy-of", os.path.join(folder, name + ".db"), "--page-sizes", "4K,16K",
-             "--memory", f"{CACHE_KIB}KiB", "--os-cache", "whole", "--budget", BUDGET, "--progress", "0",
+             "--memory", f"{CACHE_KIB}KiB", "--os-cache", "whole", "--budget", budget, "--progress", "0",
              "--no-calibrate", "--json"]
     for script in scripts_of(folder, name):
         words += ["--script", script]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def by_hand(plain, folder, name):
+def by_hand(plain, folder, name, length):
     """Transactions a second of each pair, 4 and 16 KiB pages."""
     copies = {}
     for size in SIZES:
@@ -387,7 +398,7 @@ def by_hand(plain, folder, name):
         database.close()
     run = os.path.join(folder, "run.db")
     pairs = []
-    for pair in range(PAIRS):
+    for pair in range(length.pairs):
         rates = {}
         for size in SIZES if pair % 2 == 0 else reversed(SIZES):
             for end in ("", "-wal", "-shm"):
@@ -398,7 +409,7 @@ def by_hand(plain, folder, name):
             with open(run, "rb") as file:
                 while file.read(1 << 20):
                     pass
-            words = [plain, run, str(CACHE_KIB), str(WARM_S), str(RUN_S), str(pair + 1)]
+            words = [plain, run, str(CACHE_KIB), str(length.warm_s), str(length.run_s), str(pair + 1)]
             answer = subprocess.run(words + list(scripts_of(folder, name)), check=True, stdout=subprocess.PIPE)
             rates[size] = float(answer.stdout)
         pairs.append((rates[4096], rates[16384]))
@@ -412,15 +423,15 @@ def by_hand(plain, folder, name):
 T = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 
 
-def measure(octavo, plain, folder, names):
+def measure(octavo, plain, folder, names, length):
     for name in names:
-        answer = octavo_ratio(octavo, folder, name)
+        answer = octavo_ratio(octavo, folder, name, length.budget)
         with open(os.path.join(folder, name + ".json"), "w") as file:
             json.dump(answer, file)
         cells = [cell for group in answer["groups"] for cell in group["cells"]]
         other = next(cell for cell in cells if not cell["reference"])
         ratio = other["ratio"]
-        pairs = by_hand(plain, folder, name)
+        pairs = by_hand(plain, folder, name, length)
         logs = [math.log(large / small) for small, large in pairs]
         mean, half = statistics.mean(logs), T[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
         print(json.dumps({"database": name, "octavo": ratio, "by_hand": {
@@ -432,7 +443,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 2 and sys.argv[1] == "make":
         os.makedirs(sys.argv[2], exist_ok=True)
         make(sys.argv[2], sys.argv[3:] or DATABASES)
-    elif len(sys.argv) > 4 and sys.argv[1] == "measure":
-        measure(*sys.argv[2:5], sys.argv[5:] or DATABASES)
+    elif len(sys.argv) > 4 and sys.argv[1] in LENGTHS:
+        measure(*sys.argv[2:5], sys.argv[5:] or DATABASES, LENGTHS[sys.argv[1]])
     else:
         sys.exit(__doc__)

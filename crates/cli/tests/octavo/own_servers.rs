@@ -723,10 +723,15 @@ fn repeated(statement: &str, count: usize) -> String {
 }
 
 #[test]
-fn extensions_that_need_no_library_are_there_at_every_page_size() {
+fn extensions_are_there_at_another_page_size() {
     let server = UsersServer::postgres();
     server.rows(
-        "CREATE EXTENSION citext; CREATE EXTENSION pg_trgm; CREATE EXTENSION hstore; \
+        "CREATE EXTENSION bloom; CREATE EXTENSION btree_gin; CREATE EXTENSION btree_gist; \
+         CREATE EXTENSION citext; CREATE EXTENSION cube; CREATE EXTENSION earthdistance; \
+         CREATE EXTENSION fuzzystrmatch; CREATE EXTENSION hstore; CREATE EXTENSION intarray; \
+         CREATE EXTENSION isn; CREATE EXTENSION lo; CREATE EXTENSION ltree; \
+         CREATE EXTENSION pg_trgm; CREATE EXTENSION seg; CREATE EXTENSION tablefunc; \
+         CREATE EXTENSION unaccent; \
          CREATE TABLE customer(id int PRIMARY KEY, name citext UNIQUE, more hstore); \
          CREATE INDEX ON customer USING gin (name gin_trgm_ops); \
          INSERT INTO customer SELECT i, 'Name ' || i, hstore('a', i::text) \

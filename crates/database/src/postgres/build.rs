@@ -70,8 +70,8 @@ const PARTS: [&str; 11] = [
     "src/pl/plpgsql",
 ];
 
-/// Built and installed besides, of contrib: what schemas have types, operators and functions of, and
-/// needs no library of its own (<https://www.postgresql.org/docs/current/contrib.html>); and
+/// Built and installed besides, of contrib: what schemas often have types, operators and functions of,
+/// and needs no library of its own (<https://www.postgresql.org/docs/current/contrib.html>); and
 /// `pg_buffercache`, which tells how often pages are pinned.
 const CONTRIB: [&str; 17] = [
     "pg_buffercache",

@@ -330,10 +330,7 @@ fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
 /// The cells whose ratio moved while the copies grew older, the one that moved most first.
 fn ratio_moved(groups: &[GroupFindings]) -> Option<Caveat> {
     let cells = groups.iter().flat_map(|group| &group.cells);
-    let moved = cells.filter_map(|cell| {
-        let movement = cell.moved?;
-        Some((cell.age.map_or(0, |age| age.transactions), movement, cell))
-    });
+    let moved = cells.filter_map(|cell| Some((cell.age?.transactions, cell.moved?, cell)));
     let mut moved: Vec<_> = moved.collect();
     let far = |of: &Movement| (of.last / of.first).ln().abs();
     moved.sort_by(|(_, one, _), (_, other, _)| far(other).total_cmp(&far(one)));

@@ -12,7 +12,7 @@ use octavo_units::ByteCount;
 use super::{stability::spread, *};
 use crate::{
     caveats::{Severity, UnfilledCell},
-    lockstep::{Movement, SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
+    lockstep::{SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source, tests::figures},

@@ -356,6 +356,11 @@ impl<'a> GroupStanding<'a> {
             .filter(|(_, result)| result.decision == Decision::Better)
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
+        // Older copies may have another ratio.
+        let is_moving = |place: usize| {
+            let series = self.series(batches, place, self.group.reference);
+            series.movement().is_some()
+        };
         let leaving: Vec<(usize, DepartureReason)> = results
             .iter()
             .filter_map(|&(place, result)| {
@@ -368,21 +373,17 @@ impl<'a> GroupStanding<'a> {
                     }
                     _ => return None,
                 };
-                // What it comes to, copies that are older tell.
-                let is_moving = || {
-                    let series = self.series(batches, place, self.group.reference);
-                    series.movement().is_some()
-                };
-                (!is_moving()).then_some((place, why))
+                (!is_moving(place)).then_some((place, why))
             })
             .collect();
+        let leads_for_good = leader.filter(|&place| !is_moving(place));
         if rules.drop && results.iter().any(|(_, result)| result.is_some()) {
             for &(place, why) in &leaving {
                 self.left[place] = Some(moment.left(why));
             }
             let live = self.live_rivals();
             let mut known = live.iter().filter(|&&place| self.seated[place]);
-            self.finished = known.all(|&place| Some(place) == leader);
+            self.finished = known.all(|&place| Some(place) == leads_for_good);
             for (place, result) in results {
                 if self.finished || !live.contains(&place) {
                     let series = self.series(batches, place, self.group.reference);

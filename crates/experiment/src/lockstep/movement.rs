@@ -3,48 +3,59 @@
 use serde::Serialize;
 
 use super::Batch;
+use crate::statistics::critical_t;
 
-/// How a ratio moved within sittings: the ends of the straight line through the logarithms of its
-/// batches, at the first and the last batch of the longest sitting.
+/// How a ratio moved within sittings: the ends of a straight line through the logarithms of its
+/// batches, over their places in their sittings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Movement {
-    /// The ratio at the beginning of a sitting.
+    /// The ratio on that line at the first batch of a sitting.
     pub first: f64,
-    /// At the end.
+    /// At the last one of the longest sitting.
     pub last: f64,
 }
 
 /// Batches from which on a line has a slope to speak of. Chosen.
 const BATCHES_MIN: usize = 8;
 
-/// Standard errors of the slope from which on it is no chance. Chosen; batches that resemble their
-/// neighbors need more than the two of independent ones.
-const ERRORS: f64 = 3.0;
+/// The two-sided error at which a slope is no chance (Student's t), at each look and where batches are
+/// independent. Chosen.
+const ERROR: f64 = 0.003;
 
-/// The change from which on it matters. Chosen.
-const CHANGE_MIN: f64 = 1.05;
+/// The ratio of both ends from which on it matters. Chosen.
+const RATIO_CHANGE_MIN: f64 = 1.05;
 
 /// The movement of a ratio by its batches and their logarithms, if there is one. A copy is as old as
 /// its sitting is long, so that each sitting has a mean of its own, and all have one slope.
+///
+/// # Panics
+/// If there are not as many logarithms as batches.
 pub(super) fn movement(batches: &[Batch], logs: &[f64]) -> Option<Movement> {
     let count = logs.len();
+    assert_eq!(batches.len(), count);
     if count < BATCHES_MIN {
         return None;
     }
-    // Ages, and the logarithms that belong to them, about the means of their sittings.
-    let mut points: Vec<(f64, f64)> = Vec::with_capacity(count);
-    let (mut sittings, mut longest) = (0, 0);
-    for (batches, logs) in by_sitting(batches, logs) {
-        let length = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / length;
+    // About the means of their sittings.
+    let (mut squares, mut products, mut left) = (0.0, 0.0, 0.0);
+    let (mut sittings, mut longest, mut ages) = (0, 0, 0.0);
+    let mut rest = logs;
+    for of_sitting in batches.chunk_by(|one, next| one.sitting == next.sitting) {
+        let (own, others) = rest.split_at(of_sitting.len());
+        rest = others;
+        let length = own.len() as f64;
+        let mean = own.iter().sum::<f64>() / length;
         let middle = (length - 1.0) / 2.0;
-        let about = logs.iter().enumerate();
-        points.extend(about.map(|(age, log)| (age as f64 - middle, log - mean)));
+        for (age, log) in own.iter().enumerate() {
+            let (age, log) = (age as f64 - middle, log - mean);
+            squares += age * age;
+            products += age * log;
+            left += log * log;
+        }
+        ages += middle * length;
         sittings += 1;
-        longest = longest.max(batches.len());
+        longest = longest.max(own.len());
     }
-    let squares: f64 = points.iter().map(|(age, _)| age * age).sum();
-    let products: f64 = points.iter().map(|(age, log)| age * log).sum();
     let freedom = count
         .checked_sub(sittings + 1)
         .filter(|freedom| *freedom > 0)?;
@@ -52,34 +63,19 @@ pub(super) fn movement(batches: &[Batch], logs: &[f64]) -> Option<Movement> {
         return None;
     }
     let slope = products / squares;
-    let left: f64 = points
-        .iter()
-        .map(|(age, log)| (log - slope * age).powi(2))
-        .sum();
+    // What the line leaves of the squares; rounding can make nothing less than that.
+    let left = (left - slope * products).max(0.0);
     let error = (left / freedom as f64 / squares).sqrt();
-    let half = slope * (longest as f64 - 1.0) / 2.0;
-    let is_sure = slope.abs() > ERRORS * error;
-    let is_much = (2.0 * half).abs() >= CHANGE_MIN.ln();
-    let middle = logs.iter().sum::<f64>() / count as f64;
+    let change = slope * (longest as f64 - 1.0);
+    let is_sure = slope.abs() > critical_t(ERROR, freedom as f64) * error;
+    let is_much = change.abs() >= RATIO_CHANGE_MIN.ln();
+    // The line goes through the mean of all at their mean age.
+    let mean = logs.iter().sum::<f64>() / count as f64;
+    let first = mean - slope * ages / count as f64;
     (is_sure && is_much).then(|| Movement {
-        first: (middle - half).exp(),
-        last: (middle + half).exp(),
+        first: first.exp(),
+        last: (first + change).exp(),
     })
-}
-
-/// The batches of each sitting, with what belongs to them.
-fn by_sitting<'a>(
-    batches: &'a [Batch],
-    logs: &'a [f64],
-) -> impl Iterator<Item = (&'a [Batch], &'a [f64])> {
-    let mut rest = logs;
-    batches
-        .chunk_by(|one, next| one.sitting == next.sitting)
-        .map(move |of_sitting| {
-            let (own, others) = rest.split_at(of_sitting.len().min(rest.len()));
-            rest = others;
-            (of_sitting, own)
-        })
 }
 
 #[cfg(test)]
@@ -133,6 +129,16 @@ mod tests {
             .map(|place| f64::from(u8::from(place >= 8)) * 0.2 + noise(place) / 10.0)
             .collect();
         assert_eq!(movement(&batches, &steps), None);
+    }
+
+    #[test]
+    fn a_short_sitting_has_young_batches_alone() {
+        let lengths = [16, 4];
+        let of = |length: u32| (0..length).map(|place| 0.02 * f64::from(place));
+        let logs: Vec<f64> = lengths.into_iter().flat_map(of).collect();
+        let found = movement(&batches(&lengths), &logs).unwrap();
+        assert!(found.first.ln().abs() < 1e-9, "{found:?}");
+        assert!((found.last.ln() - 0.3).abs() < 1e-9, "{found:?}");
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub(crate) fn error_of_one(comparisons: usize) -> f64 {
 
 /// The critical value of Student's t with these degrees of freedom, at least
 /// 1, at a two-sided error.
-fn critical_t(error: f64, freedom: f64) -> f64 {
+pub(crate) fn critical_t(error: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom)
         .expect("at least one degree of freedom")
         .inverse_cdf(1.0 - error / 2.0)

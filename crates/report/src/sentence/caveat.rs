@@ -441,16 +441,16 @@ fn ratio_moved(
     if let Some(more @ 1..) = cells.len().checked_sub(NAMED_MAX) {
         names.push(format!("{more} more"));
     }
-    let more = match (findings.source, findings.horizon) {
-        (Source::Predicted, _) => "with a longer --warm-up",
-        (_, Some(Horizon::Passes { .. })) => "with more --passes",
-        _ => "with a larger --budget",
+    let budget = match (findings.source, findings.horizon) {
+        (Source::Predicted, _) | (_, Some(Horizon::Passes { .. })) => "",
+        _ => ", with a larger --budget",
     };
     format!(
-        "Ratios moved within {} on the copies: {}. Older data may differ more{another}. Measure longer, \
-         {more}.",
+        "Ratios moved within {} on the copies: {}. Older data may differ more{another}. Let copies grow \
+         older first: --warm-up {}{budget}.",
         counted(transactions, "transaction"),
-        names.join("; ")
+        names.join("; "),
+        transactions.saturating_mul(5)
     )
 }
 
@@ -746,6 +746,18 @@ mod tests {
         assert!(said(true).contains("carries over: 1 MiB of memory here stands for 10"));
         assert!(said(false).contains("1 MiB of memory here stands for less than 10"));
         assert!(!said(false).contains("carries over"));
+    }
+
+    #[test]
+    fn moved_ratios_have_both_ends_and_the_remedy() {
+        let findings = crate::fixture::stores::moved();
+        let said = super::describe(&findings, &findings.caveats[0]);
+        assert_eq!(
+            said,
+            "Ratios moved within 28,800 transactions on the copies: 2 KiB pages from 0.79x to 0.92x. Older \
+             data may differ more, and another choice may be the best. Let copies grow older first: \
+             --warm-up 144000, with a larger --budget."
+        );
     }
 
     #[test]

@@ -7,11 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 use octavo_recording::digest::{Catalog, Class, Column, Digest, Expression, Style, Table};
 use serde::Deserialize;
 
-use super::{
-    original::Original,
-    recording::dialect_of,
-    restore::{hashed, quoted},
-};
+use super::{original::Original, recording::dialect_of, restore::quoted, sample::hashed};
 use crate::{
     Result,
     own::digested::{Digests, FoundDigests, ROWS, Wanted, order},

@@ -73,12 +73,6 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// SQL for a text's hash in hexadecimal digits. MySQL has no `MD5` any more without a component
-/// (<https://dev.mysql.com/doc/refman/9.6/en/legacy-hashing-component.html>).
-pub(super) fn hashed(text: &str) -> String {
-    format!("SHA2({text}, 256)")
-}
-
 /// A dump in a directory of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Dump {

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use super::{
     original::Original,
-    restore::{Dump, hashed, quoted},
+    restore::{Dump, quoted},
 };
 use crate::{
     DatabaseError, Own, Progress, Result,
@@ -511,6 +511,12 @@ fn refuse_partly_seen(
         }
     }
     Ok(())
+}
+
+/// SQL for a text's hash in hexadecimal digits. Since 9.6 MySQL has no `MD5` without a component
+/// (<https://dev.mysql.com/doc/refman/9.6/en/legacy-hashing-component.html>).
+pub(super) fn hashed(text: &str) -> String {
+    format!("SHA2({text}, 256)")
 }
 
 /// A table whose rows have a number among those that are alike, and what is hashed of it then. It does

@@ -1,6 +1,7 @@
-//! What is to be said beside the figures.
+//! Warnings beside the figures.
 
 use super::*;
+use crate::lockstep::Movement;
 
 #[test]
 fn a_cache_that_still_warmed_is_a_caveat() {

@@ -1,4 +1,4 @@
-//! What is to be said of the user's own rows and statements.
+//! Warnings about the user's own rows and statements.
 
 use octavo_experiment::{
     caveats::{Caveat, MissedStatement},

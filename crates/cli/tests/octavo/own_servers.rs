@@ -303,6 +303,8 @@ fn a_database_of_mariadb_is_copied_and_pages_that_are_too_small_are_left_out() {
          CREATE TABLE quick(a INT) ENGINE=MEMORY; \
          CREATE TABLE zipped(id INT PRIMARY KEY, body TEXT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4; \
          CREATE VIEW who AS SELECT id, name FROM customer; \
+         CREATE FUNCTION twice(a INT) RETURNS INT DETERMINISTIC RETURN a * 2; \
+         CREATE VIEW whose AS SELECT twice(id) AS two, name FROM who; \
          CREATE FUNCTION harm() RETURNS INT READS SQL DATA SQL SECURITY INVOKER \
            RETURN (SELECT COUNT(*) FROM mysql.global_priv); \
          CREATE FUNCTION harm_of_root() RETURNS INT READS SQL DATA RETURN harm(); \

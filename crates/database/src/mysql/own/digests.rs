@@ -90,15 +90,8 @@ pub(super) fn read(original: &Original) -> Result<FoundDigests> {
     let columns: Vec<FoundColumn> = original.ask(COLUMNS)?;
     let foreign: Vec<(String, String)> = original.ask(FOREIGN)?;
     let keys: Vec<FoundKey> = original.ask(KEYS)?;
-    let digests = counted.into_iter().map(|of| Digest {
-        text: of.text,
-        calls: of.calls,
-        took: Duration::from_nanos(of.picoseconds / 1000),
-        rows: of.rows,
-        most: Some(usize::try_from(of.most).unwrap_or(usize::MAX)),
-    });
     Ok(FoundDigests::Usable(Digests {
-        digests: digests.collect(),
+        digests: digests(counted),
         lost: lost.into_iter().sum(),
         catalog: Catalog {
             tables: tables(original.name(), columns, &foreign, keys),
@@ -109,6 +102,44 @@ pub(super) fn read(original: &Original) -> Result<FoundDigests> {
         query,
         around: |class| (class == Class::Bytes).then_some(("UNHEX(", ")")),
     }))
+}
+
+/// MySQL 9 counts what is prepared under texts of its own (found with 9.7.4): `PREPARE SELECT ...`,
+/// `EXECUTE SELECT ...` and `DEALLOCATE PREPARE ...`. The second is that statement, and the others run
+/// none.
+fn digests(counted: Vec<Counted>) -> Vec<Digest> {
+    const EXECUTE: &str = "EXECUTE ";
+    const STATEMENTS: [&str; 6] = [
+        "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "REPLACE ", "WITH ",
+    ];
+    let mut by_text: BTreeMap<String, Digest> = BTreeMap::new();
+    for mut of in counted {
+        if ["PREPARE ", "DEALLOCATE "]
+            .iter()
+            .any(|word| of.text.starts_with(word))
+        {
+            continue;
+        }
+        let mut most = usize::try_from(of.most).unwrap_or(usize::MAX);
+        let prepared = of.text.strip_prefix(EXECUTE);
+        let is_known = |rest: &&str| STATEMENTS.iter().any(|word| rest.starts_with(word));
+        if let Some(prepared) = prepared.filter(is_known) {
+            of.text = prepared.to_owned();
+            most = most.saturating_sub(EXECUTE.len());
+        }
+        let digest = by_text.entry(of.text).or_insert_with_key(|text| Digest {
+            text: text.clone(),
+            calls: 0,
+            took: Duration::ZERO,
+            rows: 0,
+            most: Some(most),
+        });
+        digest.calls += of.calls;
+        digest.took += Duration::from_nanos(of.picoseconds / 1000);
+        digest.rows += of.rows;
+        digest.most = digest.most.min(Some(most));
+    }
+    by_text.into_values().collect()
 }
 
 fn tables(
@@ -238,4 +269,43 @@ fn query(table: &Table, wanted: &Wanted) -> String {
         columns.join(", "),
         table.sql
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_prepared_is_the_statement() {
+        let counted = |text: &str, calls| Counted {
+            text: text.into(),
+            calls,
+            picoseconds: 3_000_000,
+            rows: 2,
+            most: 1024,
+        };
+        let found = digests(vec![
+            counted("SELECT `a` FROM `t` WHERE `id` = ?", 5),
+            counted("EXECUTE SELECT `a` FROM `t` WHERE `id` = ?", 7),
+            counted("PREPARE SELECT `a` FROM `t` WHERE `id` = ?", 7),
+            counted("DEALLOCATE PREPARE SELECT `a` FROM `t` WHERE `id` = ?", 7),
+            counted("EXECUTE `s1` USING @k", 3),
+        ]);
+        let told: Vec<(&str, u64)> = found
+            .iter()
+            .map(|of| (of.text.as_str(), of.calls))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("EXECUTE `s1` USING @k", 3),
+                ("SELECT `a` FROM `t` WHERE `id` = ?", 12)
+            ]
+        );
+        let of = &found[1];
+        assert_eq!(
+            (of.took, of.rows, of.most),
+            (Duration::from_micros(6), 4, Some(1016))
+        );
+    }
 }

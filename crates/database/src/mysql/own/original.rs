@@ -37,6 +37,8 @@ pub(super) struct Original {
     parts: SourceParts,
     tools: Tools,
     facts: Facts,
+    /// Accounts with whose rights views, triggers and routines run, such as `anna@%`.
+    definers: Vec<String>,
 }
 
 /// What the server says of the database.
@@ -114,6 +116,13 @@ const QUESTION: &str = "\
         WHERE PRIVILEGE_TYPE IN ('SELECT', 'SHOW VIEW', 'TRIGGER')), \
       'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR))) ";
 
+/// One line of JSON for each account with whose rights something of the database runs.
+const DEFINERS: &str = "SELECT JSON_QUOTE(DEFINER) FROM ( \
+    SELECT DEFINER FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() \
+    UNION SELECT DEFINER FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() \
+    UNION SELECT DEFINER FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE()) AS definers \
+    WHERE DEFINER IS NOT NULL ORDER BY DEFINER";
+
 impl Original {
     /// Asks the server what it is.
     pub(super) fn open(source: &OsStr, programs: &Programs) -> Result<Self> {
@@ -143,11 +152,13 @@ impl Original {
         if facts.tables == 0 {
             return Err(url.refuse("has no table"));
         }
+        let definers = ask(&url, &parts, &tools, DEFINERS)?;
         Ok(Self {
             url,
             parts,
             tools,
             facts,
+            definers,
         })
     }
 
@@ -256,6 +267,7 @@ impl Original {
             sql_mode: self.facts.sql_mode.clone(),
             charset: self.facts.charset.clone(),
             collation: self.facts.collation.clone(),
+            definers: self.definers.clone(),
         }
     }
 

@@ -49,6 +49,9 @@ pub(super) struct Setup {
     pub(super) sql_mode: String,
     pub(super) charset: String,
     pub(super) collation: String,
+    /// Accounts with whose rights views, triggers and routines run, such as `anna@%`.
+    #[serde(default)]
+    pub(super) definers: Vec<String>,
 }
 
 impl Setup {
@@ -71,6 +74,13 @@ fn word(text: &str) -> String {
 /// A name in SQL.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
+}
+
+/// A database's name in a grant, where it is a pattern
+/// (<https://dev.mysql.com/doc/refman/8.4/en/grant.html>).
+fn granted(name: &str) -> String {
+    let name = name.replace('\\', "\\\\");
+    quoted(&name.replace('_', "\\_").replace('%', "\\%"))
 }
 
 /// A dump in a directory of its own.
@@ -152,7 +162,9 @@ impl Dump {
             },
         })?;
         session.simple("SET GLOBAL max_allowed_packet=1073741824")?;
-        make_accounts(session, layout, &name)?;
+        make_accounts(session, layout, &setup.name)?;
+        // A view over another one, or with a function in it, is made only if the other's account is there.
+        make_definers(session, &setup.definers, &setup.name)?;
         let (file, log) = (self.file(), self.log());
         let before = fs::metadata(&log).map_or(0, |status| status.len());
         let mut arguments: Vec<OsString> = vec![
@@ -197,7 +209,6 @@ impl Dump {
                 session.simple(&format!("REVOKE {privileges} ON *.* FROM {}", account()));
         }
         session.simple(&format!("USE {name}"))?;
-        make_definers(session, &name)?;
         look_at_tables(session)
     }
 }
@@ -249,7 +260,7 @@ fn make_accounts(session: &mut Session, layout: &Layout, database: &str) -> Resu
     let account = account();
     session.simple(&format!("CREATE USER {account}"))?;
     for of in [database, DATABASE] {
-        session.simple(&format!("GRANT ALL ON {of}.* TO {account}"))?;
+        session.simple(&format!("GRANT ALL ON {}.* TO {account}", granted(of)))?;
     }
     for privileges in MAKING_FOR_OTHERS {
         if session
@@ -263,18 +274,16 @@ fn make_accounts(session: &mut Session, layout: &Layout, database: &str) -> Resu
 }
 
 /// Makes the accounts with whose rights triggers, views and routines run.
-fn make_definers(session: &mut Session, database: &str) -> Result<()> {
-    let found = session.texts(
-        "SELECT DEFINER FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() \
-         UNION SELECT DEFINER FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() \
-         UNION SELECT DEFINER FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE()",
-    )?;
-    for definer in found.into_iter().flatten().flatten() {
-        let (user, host) = definer.rsplit_once('@').unwrap_or((&definer, "%"));
-        let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"));
-        let account = format!("{}@{}", quoted(user), quoted(host));
+fn make_definers(session: &mut Session, definers: &[String], database: &str) -> Result<()> {
+    for definer in definers {
+        let (user, host) = definer.rsplit_once('@').unwrap_or((definer, "%"));
+        let text = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"));
+        let account = format!("{}@{}", text(user), text(host));
         session.simple(&format!("CREATE USER IF NOT EXISTS {account}"))?;
-        session.simple(&format!("GRANT ALL ON {database}.* TO {account}"))?;
+        session.simple(&format!(
+            "GRANT ALL ON {}.* TO {account}",
+            granted(database)
+        ))?;
     }
     Ok(())
 }
@@ -288,8 +297,9 @@ fn refused(log: &Path, from: u64) -> Option<String> {
     let (place, reason) = line.split_once(": ")?;
     let code = place.split(' ').nth(1).unwrap_or_default();
     // These tell of columns and keys; the words of others may have values in them.
-    const OF_SCHEMA: [&str; 8] = [
-        "1005", "1031", "1049", "1054", "1071", "1118", "1146", "1478",
+    const OF_SCHEMA: [&str; 13] = [
+        "1005", "1031", "1044", "1045", "1049", "1054", "1071", "1118", "1142", "1146", "1449",
+        "1478", "3185",
     ];
     if !OF_SCHEMA.contains(&code) {
         return code.parse().ok().map(numbered);

@@ -65,7 +65,7 @@ TABLES = ("customers", "orders", "lines_of", "visits", "places")
 SIZES = (4096, 16384)
 READS = ("SELECT", "SHOW", "SET SESSION", "SET NAMES", "SET @", "SET SQL_QUOTE", "SET TRANSACTION", "SET TIME_ZONE",
          "SET LOCK_WAIT_TIMEOUT", "START TRANSACTION",
-         "USE", "ROLLBACK", "COMMIT", "SAVEPOINT", "RELEASE SAVEPOINT", "/*!", "EXPLAIN", "UNLOCK TABLES", "WITH")
+         "USE", "ROLLBACK", "COMMIT", "SAVEPOINT", "RELEASE SAVEPOINT", "/*!", "/*M!", "EXPLAIN", "UNLOCK TABLES", "WITH")
 
 READING = r"""\set c random(1, 30000)
 SELECT id, email, extra FROM customers WHERE id = :c;

@@ -83,6 +83,10 @@ fn additions() -> [Addition; 4] {
                     "the database of plans before there was a choice",
                 ),
                 (
+                    "experiment/src/store/error.rs",
+                    "the format of the result store",
+                ),
+                (
                     "experiment/src/store/mod.rs",
                     "the format of the result store",
                 ),

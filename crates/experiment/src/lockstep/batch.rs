@@ -123,7 +123,8 @@ impl Series {
 
     /// How it moved within sittings.
     pub(super) fn movement(&self) -> Option<Movement> {
-        movement(&self.batches, &self.logs)
+        let sittings: Vec<u32> = self.batches.iter().map(|batch| batch.sitting).collect();
+        movement(&sittings, &self.logs)
     }
 
     /// Its parts by sitting. What is unseen of all is taken for so much in each.

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::Batch;
 use crate::statistics::critical_t;
 
 /// How a ratio moved within sittings: the ends of a straight line through the logarithms of its
@@ -25,22 +24,22 @@ const ERROR: f64 = 0.003;
 /// The ratio of both ends from which on it matters. Chosen.
 const RATIO_CHANGE_MIN: f64 = 1.05;
 
-/// The movement of a ratio by its batches and their logarithms, if there is one. A copy is as old as
+/// The movement of a ratio by its batches' sittings and logarithms, if there is one. A copy is as old as
 /// its sitting is long, so that each sitting has a mean of its own, and all have one slope.
 ///
 /// # Panics
 /// If there are not as many logarithms as batches.
-pub(super) fn movement(batches: &[Batch], logs: &[f64]) -> Option<Movement> {
+pub(super) fn movement(sittings: &[u32], logs: &[f64]) -> Option<Movement> {
     let count = logs.len();
-    assert_eq!(batches.len(), count);
+    assert_eq!(sittings.len(), count);
     if count < BATCHES_MIN {
         return None;
     }
     // About the means of their sittings.
     let (mut squares, mut products, mut left) = (0.0, 0.0, 0.0);
-    let (mut sittings, mut longest, mut ages) = (0, 0, 0.0);
+    let (mut means, mut longest, mut ages) = (0, 0, 0.0);
     let mut rest = logs;
-    for of_sitting in batches.chunk_by(|one, next| one.sitting == next.sitting) {
+    for of_sitting in sittings.chunk_by(|one, next| one == next) {
         let (own, others) = rest.split_at(of_sitting.len());
         rest = others;
         let length = own.len() as f64;
@@ -53,11 +52,11 @@ pub(super) fn movement(batches: &[Batch], logs: &[f64]) -> Option<Movement> {
             left += log * log;
         }
         ages += middle * length;
-        sittings += 1;
+        means += 1;
         longest = longest.max(own.len());
     }
     let freedom = count
-        .checked_sub(sittings + 1)
+        .checked_sub(means + 1)
         .filter(|freedom| *freedom > 0)?;
     if squares <= 0.0 {
         return None;
@@ -82,14 +81,8 @@ pub(super) fn movement(batches: &[Batch], logs: &[f64]) -> Option<Movement> {
 mod tests {
     use super::*;
 
-    fn batches(sittings: &[u32]) -> Vec<Batch> {
-        let of = |(sitting, count): (u32, &u32)| {
-            (0..*count).map(move |place| Batch {
-                sitting,
-                pass: place * 4,
-                throughput: 1.0,
-            })
-        };
+    fn batches(sittings: &[u32]) -> Vec<u32> {
+        let of = |(sitting, count): (u32, &u32)| (0..*count).map(move |_| sitting);
         (0..).zip(sittings).flat_map(of).collect()
     }
 

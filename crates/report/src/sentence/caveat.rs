@@ -19,11 +19,9 @@ use crate::{
     number::{count, counted, factor, factors, list, number, percent, seconds, was},
 };
 
+use own::NAMED_MAX;
 pub(super) use own::{digested_part, recorded_part};
 pub(crate) use own::{of_own, part_of_recording};
-
-/// Cells that a sentence names; of more it says how many.
-const NAMED_MAX: usize = 6;
 
 /// Cells whose warm-up did not fill the cache, those with most such runs first.
 fn unfilled(cells: &[UnfilledCell], name: impl Fn(&Cell) -> String) -> String {

@@ -6,11 +6,13 @@ use octavo_experiment::{
 };
 use octavo_workload::user::{LeftOut, SampledTable};
 
-use super::NAMED_MAX;
 use crate::{
     naming,
     number::{count, counted, list, number, percent, percent_fine},
 };
+
+/// Cells, tables or statements that a sentence names; of more it says how many.
+pub(super) const NAMED_MAX: usize = 6;
 
 /// The words of what is to be said of the user's own rows and statements; `None` of all else.
 pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {

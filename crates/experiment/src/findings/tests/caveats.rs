@@ -53,7 +53,7 @@ fn misses_that_rise_are_a_caveat_and_rare_ones_are_not() {
     };
     assert!((factor.unwrap() - 2.0).abs() < 1e-9 && *apart);
     assert_eq!(caveat.severity(), Severity::Choice);
-    // From none, of which no factor is known.
+    // There were none before, so there is no factor.
     let begins = |slice: &mut Slice| {
         if slice.key.cell == 1 && slice.key.pass < PASSES / 2 {
             slice.misses = 0;
@@ -196,7 +196,7 @@ fn caveats_follow_from_what_runs_counted() {
         figures.load.buffer_filled = false;
         Ok(figures)
     };
-    // What misses as it goes on to has all that is wanted.
+    // Misses that stay level are those of a warm cache.
     assert_eq!(findings_of(unfilled, |_| {}).caveats, []);
     let mut caveats = findings_of(unfilled, still_falling).caveats;
     let Some(Caveat::BufferNotFilled { cells, runs, of }) = caveats.pop() else {

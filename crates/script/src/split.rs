@@ -68,6 +68,7 @@ pub(crate) fn split(script: &str, source: &str) -> Result<Vec<Piece>, SyntaxErro
                 at = end_of_quoted(bytes, at, takes_backslash)
                     .ok_or_else(|| SyntaxError::at(script, source, at, "this quote has no end"))?;
             }
+            b'`' => at = end_of_name(bytes, at).unwrap_or(at + 1),
             b'$' => {
                 at = end_of_dollar_quoted(source, at).map_err(|offset| {
                     SyntaxError::at(script, source, offset, "this dollar quote has no end")
@@ -161,6 +162,21 @@ fn meta(script: &str, source: &str, offset: usize) -> Result<Meta, SyntaxError> 
         offset,
         arguments: arguments..end,
     })
+}
+
+/// The end of a name in backticks, as MySQL, MariaDB and SQLite have them: on the same line. Without
+/// an end there it is no name, but a part of an operator of PostgreSQL's.
+pub(crate) fn end_of_name(bytes: &[u8], begin: usize) -> Option<usize> {
+    let line = &bytes[begin..end_of_line(bytes, begin)];
+    let mut at = 1;
+    loop {
+        at += line[at..].iter().position(|byte| *byte == b'`')? + 1;
+        // A doubled one is a part of the name.
+        match line.get(at) {
+            Some(b'`') => at += 1,
+            _ => return Some(begin + at),
+        }
+    }
 }
 
 fn end_of_line(bytes: &[u8], at: usize) -> usize {
@@ -288,6 +304,10 @@ mod tests {
                 "\\if 1\r\nSELECT 1;\r\n\\endif\r\n",
                 vec!["\\if|1", "SELECT 1", "\\endif|"],
             ),
+            (
+                "SELECT `a;--b`, `it's``\"/*` FROM t; SELECT 1 ` 2; x",
+                vec!["SELECT `a;--b`, `it's``\"/*` FROM t", "SELECT 1 ` 2", "x"],
+            ),
             ("", vec![]),
         ] {
             assert_eq!(pieces(source), wanted, "{source}");
@@ -322,7 +342,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_cut_or_refused(source in "[\\\\;'\"$a-c/*\n (-]{0,40}") {
+        fn any_text_is_cut_or_refused(source in "[\\\\;'\"`$a-c/*\n (-]{0,40}") {
             if let Ok(pieces) = split("s", &source) {
                 for piece in pieces {
                     if let Piece::Sql(sql) = piece {

@@ -2,7 +2,7 @@
 
 use crate::{
     control::{Access, Control},
-    split::{Sql, end_of_comment, end_of_dollar_quoted, is_for_servers},
+    split::{Sql, end_of_comment, end_of_dollar_quoted, end_of_name, is_for_servers},
     variables::is_name_byte,
 };
 
@@ -68,6 +68,7 @@ pub(crate) fn template(sql: &Sql, may_be_set: &dyn Fn(&str) -> bool) -> Template
                 at = end;
             }
             b'"' => at = quote_end(bytes, at),
+            b'`' => at = end_of_name(bytes, at).unwrap_or(at + 1),
             // It was found to have an end when the script was cut.
             b'$' => at = end_of_dollar_quoted(text, at).unwrap_or(bytes.len()),
             b'/' if is_for_servers(&bytes[at..]) => {
@@ -187,6 +188,16 @@ pub fn words(text: &str) -> Vec<String> {
                 words.push(std::mem::take(&mut word));
                 continue;
             }
+            b'`' => {
+                // Those of a name count: none shall be hidden by an odd backtick.
+                let end = end_of_name(bytes, at).unwrap_or(at + 1);
+                words.push(std::mem::take(&mut word));
+                let is_between = |one: char| !one.is_ascii_alphanumeric() && one != '_';
+                let inside = text[at..end].split(is_between);
+                words.extend(inside.map(str::to_ascii_uppercase));
+                at = end;
+                continue;
+            }
             b'/' if bytes[at..].starts_with(b"/*+") => {
                 at = end_of_comment(bytes, at).unwrap_or(bytes.len());
                 words.push(std::mem::take(&mut word));
@@ -302,6 +313,7 @@ mod tests {
                 3,
             ),
             ("SELECT \":a\", ':x''', $1", "SELECT \":a\", [?x|'], $1", 1),
+            ("SELECT `a:x`, :x, ` :x", "SELECT `a:x`, ?x, ` ?x", 1),
             ("SELECT :\u{e4}1_, :", "SELECT ?\u{e4}1_, :", 1),
             (
                 "SELECT $$it's :x$$, /*+ a :x */ $q$':x'$q$, :x",

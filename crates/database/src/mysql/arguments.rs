@@ -165,6 +165,9 @@ pub(crate) fn common(programs: &Programs, layout: &Layout) -> Vec<OsString> {
     arguments.push(path("--tmpdir=", &layout.temporary));
     // Routines of a copy reach no other files.
     arguments.push(path("--secure-file-priv=", &layout.temporary));
+    if layout.has_small_letters() {
+        arguments.push("--lower-case-table-names=1".into());
+    }
     arguments
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Layout {
     own_setup: PathBuf,
     /// The superuser of such a copy.
     superuser: PathBuf,
+    /// Is there where such a copy has names of tables in small letters.
+    small_letters: PathBuf,
 }
 
 impl Layout {
@@ -56,6 +58,7 @@ impl Layout {
             page_size: directory.join("page-size"),
             own_setup: directory.join("own-setup"),
             superuser: directory.join("superuser"),
+            small_letters: directory.join("small-letters"),
             directory,
         })
     }
@@ -106,6 +109,17 @@ impl Layout {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ROOT.into()),
             read => read.map_err(named("read", &self.superuser)),
         }
+    }
+
+    /// Notes that names of tables are kept in small letters, and are the same in any: a server has to
+    /// be made so.
+    pub(super) fn note_small_letters(&self) -> Result<()> {
+        fs::write(&self.small_letters, "").map_err(named("write", &self.small_letters))
+    }
+
+    /// Whether names of tables are kept in small letters.
+    pub(super) fn has_small_letters(&self) -> bool {
+        self.small_letters.is_file()
     }
 
     /// Whether files that are opened with O_DIRECT are read and written past the page cache.

@@ -6,6 +6,7 @@
 //! | tools | the client and the dump program |
 //! | original | the user's server: what it is asked, and the dump |
 //! | digests | statements that the server counts, and where their values come from |
+//! | encryption | a dump without it |
 //! | limits | what its schema and settings say of other page sizes |
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
@@ -15,6 +16,7 @@
 
 mod clock;
 mod digests;
+mod encryption;
 mod general_log;
 mod limits;
 mod original;
@@ -22,6 +24,8 @@ mod propose;
 mod recording;
 mod restore;
 mod sample;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod trial;
 
@@ -78,7 +82,7 @@ impl CopyOwn for Mysql {
         files: &[PathBuf],
     ) -> Result<Recording> {
         let original = Original::open(source, self.programs()?)?;
-        recording::read(copy, original.sql_mode(), files)
+        recording::read(copy, original.sql_mode(), original.is_any_case(), files)
     }
 
     fn read_digests(&self, source: &OsStr) -> Result<FoundDigests> {
@@ -141,9 +145,10 @@ impl Derive for Mysql {
             let size = tree::size(&data).map_or(0, |size| size.get());
             progress(size) == ControlFlow::Break(())
         };
+        let dump = Dump::in_directory(from)?;
+        dump.prepare(&layout)?;
         let (server, mut session) =
             load::start(programs, &layout, page_size, account, &mut written)?;
-        let dump = Dump::in_directory(from)?;
         let before = log_written(&mut session)?;
         let rows = dump.restore(&Tools::find(programs)?, &layout, &mut session, &mut written)?;
         let after = log_written(&mut session)?;

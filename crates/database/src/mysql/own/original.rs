@@ -16,12 +16,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     super::{Flavour, programs::Programs, session::Session},
+    encryption,
     restore::{Dump, Setup},
     tools::Tools,
 };
 use crate::{
     DatabaseError, Own, Result,
     external::{SourceParts, SourceUrl},
+    files::named,
     server::{
         piped::Piped,
         process::{Launch, run_tool},
@@ -39,6 +41,8 @@ pub(super) struct Original {
     facts: Facts,
     /// Accounts with whose rights views, triggers and routines run, such as `anna@%`.
     definers: Vec<String>,
+    /// Views whose tables or columns are gone. The program that dumps ends at one.
+    broken_views: Vec<String>,
 }
 
 /// What the server says of the database.
@@ -54,6 +58,11 @@ struct Facts {
     others: u64,
     /// Tables that keep their history.
     versioned: u64,
+    /// Tables with an option that they are encrypted.
+    encrypted: u64,
+    /// `lower_case_table_names`: 2 keeps names as they were written, but copies take it for 1, which
+    /// Linux has alone.
+    lower_case: u64,
     page_size: u32,
     /// `innodb_buffer_pool_size`.
     buffer: u64,
@@ -89,6 +98,9 @@ pub(super) fn bytes_of_tables(session: &mut Session) -> Result<ByteCount> {
     Ok(ByteCount::new(bytes.unwrap_or_default()))
 }
 
+/// Databases that every server has.
+const OF_SERVERS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
 /// Rights without which tables, views and triggers are left out without a word.
 const RIGHTS: [&str; 3] = ["SELECT", "SHOW VIEW", "TRIGGER"];
 
@@ -102,6 +114,9 @@ const QUESTION: &str = "\
       'in_memory', CAST(COALESCE(SUM(ENGINE = 'MEMORY'), 0) AS UNSIGNED), \
       'others', CAST(COALESCE(SUM(ENGINE <> 'InnoDB'), 0) AS UNSIGNED), \
       'versioned', CAST(COALESCE(SUM(TABLE_TYPE = 'SYSTEM VERSIONED'), 0) AS UNSIGNED), \
+      'encrypted', CAST(COALESCE(SUM(LOWER(CREATE_OPTIONS) REGEXP \
+        'encrypt(ed|ion)[^=]{0,2}=[^a-z0-9]?(y|on|1)'), 0) AS UNSIGNED), \
+      'lower_case', @@lower_case_table_names, \
       'page_size', @@innodb_page_size, \
       'buffer', @@innodb_buffer_pool_size, \
       'sql_mode', @@sql_mode, \
@@ -115,6 +130,25 @@ const QUESTION: &str = "\
         WHERE DATABASE() LIKE TABLE_SCHEMA) AS granted \
         WHERE PRIVILEGE_TYPE IN ('SELECT', 'SHOW VIEW', 'TRIGGER')), \
       'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR))) ";
+
+/// A line of JSON for each view whose tables or columns are gone, with the number of tables whose names
+/// are nearly the same. Of all others the comment is `VIEW`, and MariaDB opens a view to tell its comment only
+/// where something is asked of its rows.
+const BROKEN_VIEWS: &str = "SELECT JSON_OBJECT('name', v.TABLE_NAME, 'alike', ( \
+      SELECT COUNT(*) FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
+      AND t.TABLE_TYPE <> 'VIEW' AND CONVERT(t.TABLE_NAME USING utf8mb4) COLLATE utf8mb4_unicode_ci \
+        = CONVERT(v.TABLE_NAME USING utf8mb4) COLLATE utf8mb4_unicode_ci)) \
+    FROM information_schema.TABLES AS v \
+    WHERE v.TABLE_SCHEMA = DATABASE() AND v.TABLE_TYPE = 'VIEW' AND v.TABLE_COMMENT <> 'VIEW' \
+    AND COALESCE(v.TABLE_ROWS, 0) >= 0 \
+    ORDER BY v.TABLE_NAME";
+
+/// A view that cannot be read.
+#[derive(Debug, Deserialize)]
+struct BrokenView {
+    name: String,
+    alike: u64,
+}
 
 /// One line of JSON for each account with whose rights something of the database runs.
 const DEFINERS: &str = "SELECT JSON_QUOTE(DEFINER) FROM ( \
@@ -149,16 +183,33 @@ impl Original {
                 if is_mariadb { "mariadb" } else { "mysql" },
             )));
         }
+        let name = match facts.lower_case {
+            0 => parts.database.clone(),
+            _ => parts.database.to_lowercase(),
+        };
+        if OF_SERVERS.contains(&name.as_str()) {
+            return Err(url.refuse("is a database of the server's own: name one of yours"));
+        }
         if facts.tables == 0 {
             return Err(url.refuse("has no table"));
         }
         let definers = ask(&url, &parts, &tools, DEFINERS)?;
+        let broken_views: Vec<BrokenView> = ask(&url, &parts, &tools, BROKEN_VIEWS)?;
+        // The programs that dump leave names out by the order of texts, in which these are the same.
+        if let Some(view) = broken_views.iter().find(|view| view.alike > 0) {
+            return Err(url.refuse(format!(
+                "has a view {} of tables that are gone, and a table whose name is nearly the same: drop \
+                 the view",
+                view.name
+            )));
+        }
         Ok(Self {
             url,
             parts,
             tools,
             facts,
             definers,
+            broken_views: broken_views.into_iter().map(|view| view.name).collect(),
         })
     }
 
@@ -175,6 +226,11 @@ impl Original {
     /// Its SQL mode: words with commas between them.
     pub(super) fn sql_mode(&self) -> &str {
         &self.facts.sql_mode
+    }
+
+    /// Whether names of databases and tables are the same in small and capital letters.
+    pub(super) fn is_any_case(&self) -> bool {
+        self.facts.lower_case > 0
     }
 
     pub(super) fn tools(&self) -> &Tools {
@@ -244,6 +300,18 @@ impl Original {
         if facts.versioned > 0 && !self.tools.dumps_history {
             unlike.push("tables that keep their history are without it".into());
         }
+        if facts.encrypted > 0 {
+            unlike.push("your encrypted tables are not encrypted".into());
+        }
+        if let [first, rest @ ..] = self.broken_views.as_slice() {
+            let more = match rest.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            unlike.push(format!(
+                "views of tables or columns that are gone are missing ({first}{more})"
+            ));
+        }
         if facts.rights < RIGHTS.len() as u64 {
             unlike.push(format!(
                 "your account may not have {} on all of it, and what it may not see is missing",
@@ -267,6 +335,7 @@ impl Original {
             sql_mode: self.facts.sql_mode.clone(),
             charset: self.facts.charset.clone(),
             collation: self.facts.collation.clone(),
+            is_any_case: self.is_any_case(),
             definers: self.definers.clone(),
         }
     }
@@ -338,6 +407,9 @@ impl Original {
         };
         let all = usual.iter().chain(of_mysql).chain(history).chain(more);
         arguments.extend(all.map(OsString::from));
+        let database = &self.parts.database;
+        let broken = self.broken_views.iter();
+        arguments.extend(broken.map(|view| format!("--ignore-table={database}.{view}").into()));
         if rate.is_none() {
             let mut result_file = OsString::from("--result-file=");
             result_file.push(&file);
@@ -360,6 +432,10 @@ impl Original {
             None => run_tool(ACTION, &launch, DUMP_LIMIT, &mut || stopped()),
             // A pipe that is read slowly keeps the server waiting.
             rate => Piped::start(ACTION, &launch, rate, stopped)?.write_to(&file),
+        }?;
+        match self.facts.encrypted {
+            0 => Ok(()),
+            _ => encryption::blank(&file).map_err(named("write", &file)),
         }
     }
 }

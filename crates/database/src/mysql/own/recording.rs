@@ -80,10 +80,16 @@ pub(super) fn dialect_of(sql_mode: &str) -> &'static Dialect {
 }
 
 /// Reads logs in their order.
-pub(super) fn read(copy: &CopyOf, sql_mode: &str, paths: &[PathBuf]) -> Result<Recording> {
+pub(super) fn read(
+    copy: &CopyOf,
+    sql_mode: &str,
+    is_any_case: bool,
+    paths: &[PathBuf],
+) -> Result<Recording> {
     let dialect = dialect_of(sql_mode);
     let mut reading = Reading {
         database: copy.name.as_bytes(),
+        is_any_case,
         of_sessions: HashMap::new(),
         statements: 0,
     };
@@ -94,6 +100,8 @@ pub(super) fn read(copy: &CopyOf, sql_mode: &str, paths: &[PathBuf]) -> Result<R
 
 struct Reading<'c> {
     database: &'c [u8],
+    /// Whether it has the same name in small and capital letters.
+    is_any_case: bool,
     /// The database of each session, where that is known.
     of_sessions: HashMap<String, Vec<u8>>,
     /// Statements of the file.
@@ -298,7 +306,11 @@ impl Reading<'_> {
             return;
         }
         let database = self.of_sessions.get(session);
-        if database.is_some_and(|database| database != self.database) {
+        let is_ours = |database: &Vec<u8>| match self.is_any_case {
+            true => database.eq_ignore_ascii_case(self.database),
+            false => database == self.database,
+        };
+        if database.is_some_and(|database| !is_ours(database)) {
             gathering.left(session, &Left::OtherDatabase, took);
             return;
         }
@@ -451,6 +463,10 @@ mod tests {
 
     /// What is read of a log.
     fn recording(log: &str, sql_mode: &str) -> Recording {
+        recording_in(log, sql_mode, false)
+    }
+
+    fn recording_in(log: &str, sql_mode: &str, is_any_case: bool) -> Recording {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("server.log");
         std::fs::write(&path, log).unwrap();
@@ -460,7 +476,7 @@ mod tests {
             octavo_units::PageSize::kib(16),
             "",
         );
-        read(&copy, sql_mode, &[path]).unwrap()
+        read(&copy, sql_mode, is_any_case, &[path]).unwrap()
     }
 
     fn left(recording: &Recording) -> Vec<(String, u64)> {
@@ -547,6 +563,15 @@ mod tests {
         assert_eq!(left(&recording), [("of other databases".into(), 2)]);
         let share = recording.share_of_time().unwrap();
         assert!((share - 0.6).abs() < 1e-9, "{share}");
+    }
+
+    #[test]
+    fn a_database_may_have_its_name_in_any_letters() {
+        let log = "\t\t     3 Connect\troot@localhost on Shop using Socket\n\
+                   \t\t     3 Query\tSELECT a FROM t\n";
+        let left_of = |is_any_case| left(&recording_in(log, "", is_any_case));
+        assert_eq!(left_of(false), [("of other databases".into(), 1)]);
+        assert_eq!(left_of(true), []);
     }
 
     #[test]

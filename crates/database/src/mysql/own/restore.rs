@@ -49,6 +49,9 @@ pub(super) struct Setup {
     pub(super) sql_mode: String,
     pub(super) charset: String,
     pub(super) collation: String,
+    /// Whether names of tables are the same in small and capital letters.
+    #[serde(default)]
+    pub(super) is_any_case: bool,
     /// Accounts with whose rights views, triggers and routines run, such as `anna@%`.
     #[serde(default)]
     pub(super) definers: Vec<String>,
@@ -124,6 +127,14 @@ impl Dump {
         let file = self.directory.join(NOTE);
         let text = serde_json::to_string(setup).expect("texts are written as JSON");
         fs::write(&file, text).map_err(named("write", &file))
+    }
+
+    /// Prepares the directory of a server that it will be put into, before that is made.
+    pub(super) fn prepare(&self, layout: &Layout) -> Result<()> {
+        match self.noted()?.is_any_case {
+            true => layout.note_small_letters(),
+            false => Ok(()),
+        }
     }
 
     fn noted(&self) -> Result<Setup> {

@@ -72,10 +72,11 @@ impl Trial {
         let account = account.as_ref();
         make_private(home.path(), account)?;
         let layout = Layout::resolve(home.path())?;
-        let (server, mut session) =
-            load::start(programs, &layout, PAGE_SIZE, account, &mut || false)?;
         let dump = Dump::in_directory(home.path())?;
         original.dump_schema(&dump)?;
+        dump.prepare(&layout)?;
+        let (server, mut session) =
+            load::start(programs, &layout, PAGE_SIZE, account, &mut || false)?;
         let restored = dump.restore(original.tools(), &layout, &mut session, &mut || false);
         restored.map_err(|error| match error {
             DatabaseError::Rows { reason } => original.refuse(format!(

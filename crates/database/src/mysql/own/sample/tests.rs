@@ -132,9 +132,18 @@ pub(in super::super) fn run(session: &mut Session, statements: &str) {
 
 /// A server in a directory of its own.
 pub(in super::super) fn server(programs: &Programs) -> (TempDir, Layout, Instance, Session) {
+    server_in(programs, |_| ())
+}
+
+/// The same where the directory is prepared before.
+pub(in super::super) fn server_in(
+    programs: &Programs,
+    prepare: impl FnOnce(&Layout),
+) -> (TempDir, Layout, Instance, Session) {
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let layout = Layout::resolve(home.path()).unwrap();
+    prepare(&layout);
     let account = Account::of_servers().unwrap();
     let (server, session) = load::start(
         programs,

@@ -201,25 +201,24 @@ fn the_parts_of_a_transactions_time_add_up() {
 /// slices take twice as long, and those with little memory four times. 64 KiB leave before
 /// that with much memory, and 8 KiB with little memory a little later.
 fn changing_machine() -> Findings {
+    const ALL: u32 = 2 * PASSES;
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
     let plan = plan_of_two_memories();
     store.adopt(&plan, SliceLength::default(), "0").unwrap();
-    store
-        .set_horizon(Horizon::Passes { passes: PASSES })
-        .unwrap();
+    store.set_horizon(Horizon::Passes { passes: ALL }).unwrap();
     let session = store.begin_session().unwrap();
     for (number, cell) in plan.cells().iter().enumerate() {
         let is_little = cell.memory == ByteCount::mib(2);
         let size = cell.page_size.get();
         let last = match (size, is_little) {
-            (65536, false) => PASSES / 4,
-            (8192, true) => PASSES / 2,
-            _ => PASSES,
+            (65536, false) => ALL / 3,
+            (8192, true) => ALL / 2,
+            _ => ALL,
         };
         let slices: Vec<Slice> = (0..last)
             .map(|pass| {
-                let changed = match (pass >= PASSES / 3, is_little) {
+                let changed = match (pass >= ALL / 3, is_little) {
                     (false, _) => 1.0,
                     (true, false) => 2.0,
                     (true, true) => 4.0,

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     Batch, ScreenedPass, Slice,
-    movement::{Movement, movement},
+    movement::{Movement, is_level, movement},
     screen::{Pass, screen},
 };
 use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
@@ -123,8 +123,16 @@ impl Series {
 
     /// How it moved within sittings.
     pub(super) fn movement(&self) -> Option<Movement> {
-        let sittings: Vec<u32> = self.batches.iter().map(|batch| batch.sitting).collect();
-        movement(&sittings, &self.logs)
+        movement(&self.sitting_of_batches(), &self.logs)
+    }
+
+    /// Whether it is known that it moves by little.
+    pub(super) fn is_level(&self) -> bool {
+        is_level(&self.sitting_of_batches(), &self.logs)
+    }
+
+    fn sitting_of_batches(&self) -> Vec<u32> {
+        self.batches.iter().map(|batch| batch.sitting).collect()
     }
 
     /// Its parts by sitting. What is unseen of all is taken for so much in each.

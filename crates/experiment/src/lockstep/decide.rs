@@ -94,7 +94,7 @@ pub fn judge(
             if batches.count() >= BATCHES_MIN {
                 looked = true;
                 for group in &mut groups {
-                    group.look(rules, &batches, &moment);
+                    group.look(rules, &batches, &absences, &moment);
                 }
             }
         }
@@ -219,9 +219,13 @@ impl Absence {
         }
     }
 
+    /// Whether it will hardly come again.
+    fn is_gone(&self) -> bool {
+        self.passes >= ABSENT_PASSES || self.sittings >= ABSENT_SITTINGS
+    }
+
     fn gives_nothing(&self) -> bool {
-        self.batches < KNOWN_BATCHES
-            && (self.passes >= ABSENT_PASSES || self.sittings >= ABSENT_SITTINGS)
+        self.batches < KNOWN_BATCHES && self.is_gone()
     }
 }
 
@@ -336,8 +340,13 @@ impl<'a> GroupStanding<'a> {
         }
     }
 
-    fn look(&mut self, rules: &Rules, batches: &Batches, moment: &PassEnd) {
+    fn look(&mut self, rules: &Rules, batches: &Batches, absences: &[Absence], moment: &PassEnd) {
         if self.finished {
+            return;
+        }
+        if rules.drop && self.left.len() > 1 && self.live_rivals().is_empty() {
+            // The last of them gave no figures.
+            self.finished = true;
             return;
         }
         let level = self.spending.look(batches.count() as f64, moment.share);
@@ -356,11 +365,23 @@ impl<'a> GroupStanding<'a> {
             .filter(|(_, result)| result.decision == Decision::Better)
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
-        // Older copies may have another ratio.
-        let is_moving = |place: usize| {
-            let series = self.series(batches, place, self.group.reference);
-            series.movement().is_some()
+        let to_reference = |place: usize| self.series(batches, place, self.group.reference);
+        // More time says nothing of a cell of which nothing more comes.
+        let is_settled = |place: usize| {
+            absences[self.group.cells[place]].is_gone() || to_reference(place).is_level()
         };
+        let leads_for_good = leader.filter(|&place| is_settled(place));
+        // The ratio that an answer stands on is measured until it is known to be level: the
+        // leader's, or without one that of the nearest rival, which may have left before.
+        let left = (0..self.left.len()).filter(|&place| self.left[place].is_some());
+        let left = left.filter_map(|place| Some((place, self.last[place].as_ref()?.result.mean)));
+        let nearest = results
+            .iter()
+            .filter_map(|(place, result)| Some((*place, (*result)?.mean)))
+            .chain(left)
+            .max_by(|one, other| one.1.total_cmp(&other.1))
+            .map(|(place, _)| place)
+            .filter(|&place| leader.is_none() && !is_settled(place));
         let leaving: Vec<(usize, DepartureReason)> = results
             .iter()
             .filter_map(|&(place, result)| {
@@ -369,14 +390,16 @@ impl<'a> GroupStanding<'a> {
                     (Decision::Equivalent, _) => DepartureReason::Equal,
                     (_, Some(leader)) if leader != place => {
                         let ahead = read(place, leader)?.interval.high < 1.0 + rules.margin;
-                        ahead.then_some(DepartureReason::Behind { leader })?
+                        let is_behind = ahead && leads_for_good == Some(leader);
+                        is_behind.then_some(DepartureReason::Behind { leader })?
                     }
                     _ => return None,
                 };
-                (!is_moving(place)).then_some((place, why))
+                // Older copies may have another ratio.
+                let moves = to_reference(place).movement().is_some();
+                (nearest != Some(place) && !moves).then_some((place, why))
             })
             .collect();
-        let leads_for_good = leader.filter(|&place| !is_moving(place));
         if rules.drop && results.iter().any(|(_, result)| result.is_some()) {
             for &(place, why) in &leaving {
                 self.left[place] = Some(moment.left(why));

@@ -24,57 +24,115 @@ const ERROR: f64 = 0.003;
 /// The ratio of both ends from which on it matters. Chosen.
 const RATIO_CHANGE_MIN: f64 = 1.05;
 
-/// The movement of a ratio by its batches' sittings and logarithms, if there is one. A copy is as old as
-/// its sitting is long, so that each sitting has a mean of its own, and all have one slope.
+/// A ratio is level if its ends differ by less than this factor, with the two-sided error
+/// [`LEVEL_ERROR`]. Chosen.
+const LEVEL_CHANGE_MAX: f64 = 1.1;
+
+/// See [`LEVEL_CHANGE_MAX`]. Chosen.
+const LEVEL_ERROR: f64 = 0.05;
+
+/// The movement of a ratio by its batches' sittings and logarithms, if there is one.
 ///
 /// # Panics
 /// If there are not as many logarithms as batches.
 pub(super) fn movement(sittings: &[u32], logs: &[f64]) -> Option<Movement> {
-    let count = logs.len();
-    assert_eq!(sittings.len(), count);
-    if count < BATCHES_MIN {
-        return None;
+    Line::through(sittings, logs)?.movement()
+}
+
+/// Whether it is known that a ratio moves by little: that it was not found to move says nothing
+/// where batches are few or noisy. Batches of one age have nothing to tell it by, so they count as
+/// level.
+///
+/// # Panics
+/// If there are not as many logarithms as batches.
+pub(super) fn is_level(sittings: &[u32], logs: &[f64]) -> bool {
+    let is_second = |pair: &&[u32]| pair[0] == pair[1];
+    match sittings.windows(2).filter(is_second).count() {
+        0 => true,
+        // No line can be laid through these either.
+        1 if sittings.len() >= BATCHES_MIN => true,
+        _ => Line::through(sittings, logs).is_some_and(|line| {
+            let most = line.change.abs() + line.half_width(LEVEL_ERROR);
+            line.movement().is_none() && most < LEVEL_CHANGE_MAX.ln()
+        }),
     }
-    // About the means of their sittings.
-    let (mut squares, mut products, mut left) = (0.0, 0.0, 0.0);
-    let (mut means, mut longest, mut ages) = (0, 0, 0.0);
-    let mut rest = logs;
-    for of_sitting in sittings.chunk_by(|one, next| one == next) {
-        let (own, others) = rest.split_at(of_sitting.len());
-        rest = others;
-        let length = own.len() as f64;
-        let mean = own.iter().sum::<f64>() / length;
-        let middle = (length - 1.0) / 2.0;
-        for (age, log) in own.iter().enumerate() {
-            let (age, log) = (age as f64 - middle, log - mean);
-            squares += age * age;
-            products += age * log;
-            left += log * log;
+}
+
+/// A straight line through the logarithms of a ratio, over the places of batches in their sittings.
+/// A copy is as old as its sitting is long, so that each sitting has a mean of its own, and all have
+/// one slope.
+struct Line {
+    /// At the first batch of a sitting.
+    first: f64,
+    /// From there to the last batch of the longest sitting.
+    change: f64,
+    /// The standard error of the change.
+    error: f64,
+    freedom: f64,
+}
+
+impl Line {
+    /// `None` where batches are too few.
+    fn through(sittings: &[u32], logs: &[f64]) -> Option<Self> {
+        let count = logs.len();
+        assert_eq!(sittings.len(), count);
+        if count < BATCHES_MIN {
+            return None;
         }
-        ages += middle * length;
-        means += 1;
-        longest = longest.max(own.len());
+        // About the means of their sittings.
+        let (mut squares, mut products, mut left) = (0.0, 0.0, 0.0);
+        let (mut means, mut longest, mut ages) = (0, 0, 0.0);
+        let mut rest = logs;
+        for of_sitting in sittings.chunk_by(|one, next| one == next) {
+            let (own, others) = rest.split_at(of_sitting.len());
+            rest = others;
+            let length = own.len() as f64;
+            let mean = own.iter().sum::<f64>() / length;
+            let middle = (length - 1.0) / 2.0;
+            for (age, log) in own.iter().enumerate() {
+                let (age, log) = (age as f64 - middle, log - mean);
+                squares += age * age;
+                products += age * log;
+                left += log * log;
+            }
+            ages += middle * length;
+            means += 1;
+            longest = longest.max(own.len());
+        }
+        let freedom = count
+            .checked_sub(means + 1)
+            .filter(|freedom| *freedom > 0)? as f64;
+        if squares <= 0.0 {
+            return None;
+        }
+        let slope = products / squares;
+        // What the line leaves of the squares; rounding can make nothing less than that.
+        let left = (left - slope * products).max(0.0);
+        let length = longest as f64 - 1.0;
+        // The line goes through the mean of all at their mean age.
+        let mean = logs.iter().sum::<f64>() / count as f64;
+        Some(Self {
+            first: mean - slope * ages / count as f64,
+            change: slope * length,
+            error: (left / freedom / squares).sqrt() * length,
+            freedom,
+        })
     }
-    let freedom = count
-        .checked_sub(means + 1)
-        .filter(|freedom| *freedom > 0)?;
-    if squares <= 0.0 {
-        return None;
+
+    /// The movement along it, if that is sure and matters.
+    fn movement(&self) -> Option<Movement> {
+        let is_sure = self.change.abs() > self.half_width(ERROR);
+        let is_much = self.change.abs() >= RATIO_CHANGE_MIN.ln();
+        (is_sure && is_much).then(|| Movement {
+            first: self.first.exp(),
+            last: (self.first + self.change).exp(),
+        })
     }
-    let slope = products / squares;
-    // What the line leaves of the squares; rounding can make nothing less than that.
-    let left = (left - slope * products).max(0.0);
-    let error = (left / freedom as f64 / squares).sqrt();
-    let change = slope * (longest as f64 - 1.0);
-    let is_sure = slope.abs() > critical_t(ERROR, freedom as f64) * error;
-    let is_much = change.abs() >= RATIO_CHANGE_MIN.ln();
-    // The line goes through the mean of all at their mean age.
-    let mean = logs.iter().sum::<f64>() / count as f64;
-    let first = mean - slope * ages / count as f64;
-    (is_sure && is_much).then(|| Movement {
-        first: first.exp(),
-        last: (first + change).exp(),
-    })
+
+    /// Of the interval of the change, by Student's t.
+    fn half_width(&self, error: f64) -> f64 {
+        critical_t(error, self.freedom) * self.error
+    }
 }
 
 #[cfg(test)]
@@ -139,5 +197,31 @@ mod tests {
         let batches = batches(&[40]);
         let slow: Vec<f64> = (0..40).map(|place| 0.001 * f64::from(place)).collect();
         assert_eq!(movement(&batches, &slow), None);
+    }
+
+    #[test]
+    fn a_ratio_is_level_once_batches_show_it() {
+        let level = |count: u32, noise_factor: f64, rise: f64| {
+            let logs: Vec<f64> = (0..count as usize)
+                .map(|place| {
+                    let age = place as f64 / f64::from(count - 1);
+                    -0.4 + noise(place) * noise_factor + rise * age
+                })
+                .collect();
+            is_level(&batches(&[count]), &logs)
+        };
+        assert!(level(8, 1.0, 0.0));
+        assert!(!level(7, 1.0, 0.0), "too few");
+        // Nothing is found to move, which is no proof.
+        assert!(!level(8, 5.0, 0.0));
+        assert!(level(200, 5.0, 0.0));
+        assert!(!level(40, 1.0, 0.12));
+        assert!(level(40, 1.0, 0.03));
+        assert!(!level(200, 0.1, 0.08), "it moves for sure");
+        // A batch a sitting: all copies are as young.
+        let young: Vec<u32> = (0..5).collect();
+        assert!(is_level(&young, &[0.1, 0.5, 0.2, 0.3, 0.4]));
+        assert!(is_level(&batches(&[1, 1, 1, 2, 1, 1, 1]), &[0.1; 8]));
+        assert!(!is_level(&batches(&[2]), &[0.1; 2]));
     }
 }

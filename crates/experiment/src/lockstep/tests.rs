@@ -415,23 +415,68 @@ fn a_cell_that_left_is_known_by_the_batches_until_then() {
 
 #[test]
 fn nobody_leaves_before_four_batches_or_between_looks() {
-    let slices = slices(&[60], 2, |slice| {
-        take(slice, [1.0, 2.0][slice.key.cell]);
+    let slices = slices(&[60], 3, |slice| {
+        take(slice, [1.0, 2.0, 1.0][slice.key.cell]);
     });
     let left = |horizon: u32, passes: usize| {
-        let judgement = judge(&rules(horizon), &group(2), 2, &slices[..2 * passes]);
-        let candidate = candidate(&judgement, 1).clone();
-        assert_eq!(candidate.decision, Some(Decision::Worse), "{passes}");
+        let judgement = judge(&rules(horizon), &group(3), 3, &slices[..3 * passes]);
+        assert_eq!(candidate(&judgement, 1).decision, Some(Decision::Worse));
+        let pass = |place: usize| Some(candidate(&judgement, place).left?.pass);
+        (pass(1), pass(2), judgement.groups[0].finished)
+    };
+    assert_eq!(left(100, 19), (None, None, false));
+    // The nearer one is not known to be level with five batches.
+    assert_eq!(left(100, 20), (Some(19), None, false));
+    assert_eq!(left(100, 40), (Some(19), Some(39), true));
+    // Looks at 5 and 10 passes would see too little.
+    assert_eq!(left(50, 14), (None, None, false));
+    assert_eq!(left(50, 60), (Some(19), Some(34), true));
+}
+
+/// The ratio of a cell that rises by a factor within so many passes, and then stays.
+fn rising(factor: f64, passes: u32) -> Vec<Slice> {
+    slices(&[200], 2, |slice| {
+        take(slice, 1.0);
+        if slice.key.cell == 1 {
+            let age = f64::from(slice.key.pass.min(passes)) / f64::from(passes);
+            slice.elapsed = slice.elapsed.mul_f64(2.0 / factor.powf(age));
+        }
+    })
+}
+
+#[test]
+fn what_moves_is_measured_until_it_is_level() {
+    let ends = |slices: &[Slice]| {
+        let judgement = judge(&rules(200), &group(2), 2, slices);
+        let candidate = candidate(&judgement, 1);
+        assert_eq!(candidate.decision, Some(Decision::Worse));
         (
             candidate.left.map(|left| left.pass),
-            judgement.groups[0].finished,
+            candidate.ratio.unwrap().estimate,
         )
     };
-    assert_eq!(left(100, 19), (None, false));
-    assert_eq!(left(100, 20), (Some(19), true));
-    // Looks at 5 and 10 passes would see too little.
-    assert_eq!(left(50, 14), (None, false));
-    assert_eq!(left(50, 60), (Some(19), true));
+    let (left, _) = ends(&rising(1.0, 200));
+    assert_eq!(left, Some(39));
+    // By a quarter: the ratio is of all passes, and the age that copies have in them is 0.9 in the mean.
+    let (left, ratio) = ends(&rising(1.25, 40));
+    assert_eq!(left, None);
+    assert!(
+        (ratio / (0.5 * 1.25_f64.powf(0.9)) - 1.0).abs() < 0.01,
+        "{ratio}"
+    );
+    // Too little to matter.
+    let (left, _) = ends(&rising(1.04, 200));
+    assert_eq!(left, Some(39));
+    // A leader's as well.
+    let mut leads = rising(1.25, 40);
+    for slice in &mut leads {
+        if slice.key.cell == 1 {
+            slice.elapsed /= 4;
+        }
+    }
+    let judgement = judge(&rules(200), &group(2), 2, &leads);
+    assert_eq!(candidate(&judgement, 1).decision, Some(Decision::Better));
+    assert!(!judgement.groups[0].finished);
 }
 
 #[test]
@@ -489,14 +534,14 @@ fn cells_without_results_leave() {
         DepartureReason::Equal
     );
     // What was not tried in a sitting is not missing there, and comes later.
-    let mut slices = slices(&[20, 20], 3, |slice| take(slice, 1.0));
+    let mut slices = slices(&[40, 20], 3, |slice| take(slice, 1.0));
     slices.retain(|slice| slice.key.cell < 2 || slice.key.sitting > 0);
     let unseated = Unseated::from([(0, 2)]);
-    let rules = rules(20);
-    let first = super::judge(&rules, &group(3), 3, &slices[..2 * 20], &unseated);
+    let rules = rules(40);
+    let first = super::judge(&rules, &group(3), 3, &slices[..2 * 40], &unseated);
     assert!(first.groups[0].finished);
     assert_eq!(candidate(&first, 2).left, None);
-    let both = super::judge(&rules, &group(3), 3, &slices[..2 * 20 + 3], &unseated);
+    let both = super::judge(&rules, &group(3), 3, &slices[..2 * 40 + 3], &unseated);
     assert!(!both.groups[0].finished);
     assert_eq!(candidate(&both, 2).left, None);
     assert_eq!(candidate(&both, 1).left, candidate(&first, 1).left);

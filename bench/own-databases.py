@@ -2,14 +2,15 @@
 """Ten databases after public projects, asked by `octavo advise` and measured by hand.
 
   own-databases.py make DIRECTORY [NAME...]
-  own-databases.py measure|measure-long OCTAVO PLAIN DIRECTORY [NAME...]
+  own-databases.py ask|ask-long OCTAVO DIRECTORY [NAME...]
+  own-databases.py by-hand|by-hand-long PLAIN DIRECTORY [NAME...]
 
 `make` writes NAME.db with 4 KiB pages and scripts: tables, keys and indexes that the named
 project has for its main statements, in as few columns as these need, with made-up rows of
-usual lengths. `measure` prints a line of JSON for each: 16 over 4 KiB pages as Octavo answers
+usual lengths. The others print a line of JSON for each: 16 over 4 KiB pages as Octavo answers
 (`--os-cache whole`), and by hand: PLAIN (own_plain.c) on copies that VACUUM INTO wrote, a fresh
-one for each run, in turn, with all of the copy in the OS's memory. It takes a minute and a half
-for each database; `measure-long` gives each cell ten minutes by hand and Octavo five.
+one for each run, in turn, with all of the copy in the OS's memory. `ask` gives Octavo 35 s and
+`by-hand` takes a minute; with `-long` it is five minutes, and ten for each cell by hand.
 """
 import json, math, os, random, shutil, sqlite3, statistics, string, subprocess, sys
 from typing import NamedTuple
@@ -27,7 +28,7 @@ class Length(NamedTuple):
     budget: str
 
 
-LENGTHS = {"measure": Length(4, 2, 4, "35s"), "measure-long": Length(8, 5, 70, "5m")}
+SHORT, LONG = Length(4, 2, 4, "35s"), Length(8, 5, 70, "5m")
 
 
 def text(draw, least, most):
@@ -423,27 +424,34 @@ def by_hand(plain, folder, name, length):
 T = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 
 
-def measure(octavo, plain, folder, names, length):
-    for name in names:
-        answer = octavo_ratio(octavo, folder, name, length.budget)
-        with open(os.path.join(folder, name + ".json"), "w") as file:
-            json.dump(answer, file)
-        cells = [cell for group in answer["groups"] for cell in group["cells"]]
-        other = next(cell for cell in cells if not cell["reference"])
-        ratio = other["ratio"]
-        pairs = by_hand(plain, folder, name, length)
-        logs = [math.log(large / small) for small, large in pairs]
-        mean, half = statistics.mean(logs), T[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
-        print(json.dumps({"database": name, "octavo": ratio, "by_hand": {
-            "ratio": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half),
-            "pairs": pairs}}), flush=True)
+def ask(octavo, folder, name, length):
+    answer = octavo_ratio(octavo, folder, name, length.budget)
+    with open(os.path.join(folder, name + ".json"), "w") as file:
+        json.dump(answer, file)
+    cells = [cell for group in answer["groups"] for cell in group["cells"]]
+    other = next(cell for cell in cells if not cell["reference"])
+    return {"octavo": other["ratio"], "moved": other.get("moved")}
 
+
+def compare_by_hand(plain, folder, name, length):
+    pairs = by_hand(plain, folder, name, length)
+    logs = [math.log(large / small) for small, large in pairs]
+    mean, half = statistics.mean(logs), T[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return {"by_hand": {"ratio": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half),
+                        "pairs": pairs}}
+
+
+STEPS = {"ask": (ask, SHORT), "ask-long": (ask, LONG),
+         "by-hand": (compare_by_hand, SHORT), "by-hand-long": (compare_by_hand, LONG)}
 
 if __name__ == "__main__":
     if len(sys.argv) > 2 and sys.argv[1] == "make":
         os.makedirs(sys.argv[2], exist_ok=True)
         make(sys.argv[2], sys.argv[3:] or DATABASES)
-    elif len(sys.argv) > 4 and sys.argv[1] in LENGTHS:
-        measure(*sys.argv[2:5], sys.argv[5:] or DATABASES, LENGTHS[sys.argv[1]])
+    elif len(sys.argv) > 3 and sys.argv[1] in STEPS:
+        step, length = STEPS[sys.argv[1]]
+        program, folder = sys.argv[2:4]
+        for name in sys.argv[4:] or DATABASES:
+            print(json.dumps({"database": name, **step(program, folder, name, length)}), flush=True)
     else:
         sys.exit(__doc__)

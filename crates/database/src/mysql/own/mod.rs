@@ -6,8 +6,8 @@
 //! | tools | the client and the dump program |
 //! | original | the user's server: what it is asked, and the dump |
 //! | digests | statements that the server counts, and where their values come from |
-//! | encryption | a dump without it |
 //! | limits | what its schema and settings say of other page sizes |
+//! | options | a dump without those that a server of Octavo's cannot have |
 //! | propose | what a guess of statements needs to know |
 //! | recording | statements in the server's logs |
 //! | restore | a dump into a server of Octavo's |
@@ -16,9 +16,9 @@
 
 mod clock;
 mod digests;
-mod encryption;
 mod general_log;
 mod limits;
+mod options;
 mod original;
 mod propose;
 mod recording;

@@ -16,14 +16,12 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     super::{Flavour, programs::Programs, session::Session},
-    encryption,
     restore::{Dump, Setup},
     tools::Tools,
 };
 use crate::{
     DatabaseError, Own, Result,
     external::{SourceParts, SourceUrl},
-    files::named,
     server::{
         piped::Piped,
         process::{Launch, run_tool},
@@ -131,12 +129,12 @@ const QUESTION: &str = "\
         WHERE PRIVILEGE_TYPE IN ('SELECT', 'SHOW VIEW', 'TRIGGER')), \
       'state', JSON_ARRAY(CAST(COUNT(*) AS CHAR), CAST(MAX(CREATE_TIME) AS CHAR))) ";
 
-/// A line of JSON for each view whose tables or columns are gone, with the number of tables whose names
-/// are nearly the same. Of all others the comment is `VIEW`, and MariaDB opens a view to tell its comment only
+/// A line of JSON for each view whose tables or columns are gone, with the number of tables and views whose
+/// names are nearly the same. Of all others the comment is `VIEW`, and MariaDB opens a view to tell its comment only
 /// where something is asked of its rows.
 const BROKEN_VIEWS: &str = "SELECT JSON_OBJECT('name', v.TABLE_NAME, 'alike', ( \
       SELECT COUNT(*) FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
-      AND t.TABLE_TYPE <> 'VIEW' AND CONVERT(t.TABLE_NAME USING utf8mb4) COLLATE utf8mb4_unicode_ci \
+      AND BINARY t.TABLE_NAME <> BINARY v.TABLE_NAME AND CONVERT(t.TABLE_NAME USING utf8mb4) COLLATE utf8mb4_unicode_ci \
         = CONVERT(v.TABLE_NAME USING utf8mb4) COLLATE utf8mb4_unicode_ci)) \
     FROM information_schema.TABLES AS v \
     WHERE v.TABLE_SCHEMA = DATABASE() AND v.TABLE_TYPE = 'VIEW' AND v.TABLE_COMMENT <> 'VIEW' \
@@ -198,8 +196,8 @@ impl Original {
         // The programs that dump leave names out by the order of texts, in which these are the same.
         if let Some(view) = broken_views.iter().find(|view| view.alike > 0) {
             return Err(url.refuse(format!(
-                "has a view {} of tables that are gone, and a table whose name is nearly the same: drop \
-                 the view",
+                "has a view {} of tables that are gone, and a table or view whose name is nearly the \
+                 same: drop the view",
                 view.name
             )));
         }
@@ -325,6 +323,7 @@ impl Original {
     pub(super) fn dump_schema(&self, dump: &Dump) -> Result<()> {
         let of_schema = ["--no-data", "--routines", "--triggers"];
         self.run(dump, &of_schema, None, &|| false)?;
+        dump.blank_options()?;
         dump.note(&self.setup())
     }
 
@@ -432,10 +431,6 @@ impl Original {
             None => run_tool(ACTION, &launch, DUMP_LIMIT, &mut || stopped()),
             // A pipe that is read slowly keeps the server waiting.
             rate => Piped::start(ACTION, &launch, rate, stopped)?.write_to(&file),
-        }?;
-        match self.facts.encrypted {
-            0 => Ok(()),
-            _ => encryption::blank(&file).map_err(named("write", &file)),
         }
     }
 }

@@ -147,10 +147,9 @@ pub(super) fn propose(original: &Original) -> Result<Option<Guess>> {
     Ok(guess(original.name(), tables, all))
 }
 
-/// Whether a name can stand in a script: it would not stay whole there with a line's end, and `:name`
-/// is a variable in these quotes too.
+/// Whether a name can stand in a script: it would not stay whole there with a line's end.
 fn is_plain(name: &str) -> bool {
-    !name.contains(char::is_control) && !name.contains(':')
+    !name.contains(char::is_control)
 }
 
 /// The primary key, if it is one whole number.

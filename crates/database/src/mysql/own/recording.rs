@@ -307,7 +307,7 @@ impl Reading<'_> {
         }
         let database = self.of_sessions.get(session);
         let is_ours = |database: &Vec<u8>| match self.is_any_case {
-            true => database.eq_ignore_ascii_case(self.database),
+            true => in_small_letters(database) == in_small_letters(self.database),
             false => database == self.database,
         };
         if database.is_some_and(|database| !is_ours(database)) {
@@ -320,6 +320,10 @@ impl Reading<'_> {
             Err(_) => gathering.left(session, &Left::NoText, took),
         }
     }
+}
+
+fn in_small_letters(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).to_lowercase()
 }
 
 /// How mysqldump and mariadb-dump begin what reads a table

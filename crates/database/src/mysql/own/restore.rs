@@ -21,6 +21,7 @@ use super::{
         layout::{Layout, SOCKET},
         session::Session,
     },
+    options,
     tools::Tools,
 };
 use crate::{
@@ -120,6 +121,24 @@ impl Dump {
 
     pub(super) fn log(&self) -> PathBuf {
         self.directory.join(LOG)
+    }
+
+    /// Takes options of tables out that a server of Octavo's cannot have; whether there were any.
+    pub(super) fn blank_options(&self) -> Result<bool> {
+        let file = self.file();
+        options::blank(&file).map_err(named("write", &file))
+    }
+
+    /// Another one in a directory within this one's.
+    pub(super) fn beside(&self, name: &str) -> Result<Self> {
+        let dump = Self::in_directory(&self.directory.join(name))?;
+        fs::create_dir(&dump.directory).map_err(named("create", &dump.directory))?;
+        Ok(dump)
+    }
+
+    /// Removes its directory.
+    pub(super) fn remove(self) -> Result<()> {
+        fs::remove_dir_all(&self.directory).map_err(named("remove", &self.directory))
     }
 
     /// Notes how the user's database is called and set.
@@ -312,6 +331,14 @@ fn refused(log: &Path, from: u64) -> Option<String> {
         "1005", "1031", "1044", "1045", "1049", "1054", "1071", "1118", "1142", "1146", "1449",
         "1478", "3185",
     ];
+    if let Some(elsewhere) = reason.split_once(" for table ").map(|(_, name)| name)
+        && code == "1142"
+    {
+        return Some(format!(
+            "a view or trigger has to do with {elsewhere}, and of other databases nothing is copied \
+             (error {code})"
+        ));
+    }
     if !OF_SCHEMA.contains(&code) {
         return code.parse().ok().map(numbered);
     }
@@ -334,6 +361,12 @@ mod tests {
             (
                 "ERROR 1071 (42000) at line 3: Specified key was too long; max is 768 bytes",
                 "Specified key was too long; max is 768 bytes (error 1071)",
+            ),
+            (
+                "ERROR 1142 (42000) at line 9: ANY command denied to user 'octavo_owner'@'localhost' for \
+                 table 'other'.'o'",
+                "a view or trigger has to do with 'other'.'o', and of other databases nothing is copied \
+                 (error 1142)",
             ),
         ] {
             fs::write(&log, format!("before\n--------------\n{line}\n")).unwrap();

@@ -236,7 +236,7 @@ pub(super) fn examine(
     })
 }
 
-/// Where of a sample triggers and routines are dumped.
+/// Where the schema is dumped alone, or of a sample triggers and routines.
 const BEHIND: &str = "behind";
 
 /// Dumps the rows that a copy has.
@@ -253,15 +253,25 @@ pub(super) fn dump(
         (progress.borrow_mut())(written) == ControlFlow::Break(())
     };
     match copy.sample {
-        None => original.run(dump, &["--routines", "--triggers"], copy.rate, &stopped)?,
+        None => {
+            // Of the schema it is soon known whether all of it has to be looked through.
+            let schema = dump.beside(BEHIND)?;
+            original.run(&schema, &["--no-data", "--skip-triggers"], None, &stopped)?;
+            let has_options = schema.blank_options()?;
+            schema.remove()?;
+            original.run(dump, &["--routines", "--triggers"], copy.rate, &stopped)?;
+            if has_options {
+                dump.blank_options()?;
+            }
+        }
         Some(sample) => {
             let of = (sample.share, sample.seed);
             let snapshot = Snapshot::open(original, of, dump.directory(), copy.rate, &stopped)?;
             original.run(dump, &["--no-data", "--skip-triggers"], None, &stopped)?;
+            dump.blank_options()?;
             snapshot.append_rows(&file)?;
             // Triggers come last, because rows that are loaded would set them off.
-            let behind = Dump::in_directory(&dump.directory().join(BEHIND))?;
-            fs::create_dir(behind.directory()).map_err(named("create", behind.directory()))?;
+            let behind = dump.beside(BEHIND)?;
             let of_schema = ["--no-data", "--no-create-info", "--routines", "--triggers"];
             original.run(&behind, &of_schema, None, &stopped)?;
             behind.append_to(dump)?;

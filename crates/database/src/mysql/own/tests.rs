@@ -32,12 +32,23 @@ CREATE VIEW `lost too` AS SELECT a FROM lost;
 CREATE VIEW there AS SELECT id FROM Items;
 DROP TABLE gone",
     );
+    run(
+        &mut all,
+        &format!(
+            "CREATE TABLE far(a INT) DATA DIRECTORY='{}';\nINSERT INTO far VALUES (1), (2)",
+            layout.temporary.display()
+        ),
+    );
     let url = url(&layout);
     let open = |url: &str| Original::open(url.as_ref(), &programs);
     run(&mut all, "CREATE TABLE Löst(a INT)");
     let error = open(&url).err().unwrap();
     assert!(error.to_string().contains("nearly the same"), "{error}");
     run(&mut all, "DROP TABLE Löst");
+    run(&mut all, "CREATE VIEW Lóst AS SELECT id FROM Items");
+    let error = open(&url).err().unwrap();
+    assert!(error.to_string().contains("nearly the same"), "{error}");
+    run(&mut all, "DROP VIEW Lóst");
     let original = open(&url).unwrap();
     let missing = "views of tables or columns that are gone are missing (lost and 1 more)";
     assert_eq!(original.unlike().last().unwrap(), missing);
@@ -53,7 +64,7 @@ DROP TABLE gone",
     let rows = dump
         .restore(original.tools(), &layout, &mut kept, &mut || false)
         .unwrap();
-    assert_eq!(rows, 2);
+    assert_eq!(rows, 4);
     for sql in [
         "SELECT COUNT(*) FROM ITEMS",
         "SELECT COUNT(*) FROM Shop.There",
@@ -62,6 +73,8 @@ DROP TABLE gone",
         assert_eq!(found[0][0].as_deref(), Some("2"), "{sql}");
     }
     assert!(kept.texts("SELECT * FROM lost").is_err());
+    // No file is where the user's own are.
+    assert!(layout.data.join("shop/far.ibd").is_file());
     // Nobody's own data are there.
     let error = open(&url.replace("/shop?", "/MySQL?")).err().unwrap();
     assert!(error.to_string().contains("of the server's own"), "{error}");

@@ -70,7 +70,8 @@ pub struct Findings {
     /// Over what the error of all looks is spent; `None` when nothing was
     /// measured.
     pub horizon: Option<Horizon>,
-    /// Whether everything that was compared is decided, and each ramp has come to its end.
+    /// Whether nothing is left to measure: everything that was compared is decided, what the answer
+    /// stands on is level where cells leave, and each ramp has come to its end.
     pub finished: bool,
     /// What the counted transactions are called in the plural, such as "new
     /// orders": throughput is of them.

@@ -16,7 +16,7 @@ use crate::{
     caveats::{self, Caveat},
     inputs::Inputs,
     lockstep::{self, Horizon, Judgement, Slice},
-    plan::Plan,
+    plan::{Design, Plan},
     prediction::{Expected, OtherDisk},
     record::{Figures, Source},
     statistics::Decision,
@@ -98,7 +98,7 @@ impl Findings {
             horizon: store.horizon()?,
             finished: match is_ramps {
                 true => ramps.iter().all(|ramp| ramp.end == RampEnd::Finished),
-                false => is_decided(&judgement),
+                false => is_finished(&plan, &judgement),
             },
             saved_s: plan_groups
                 .iter()
@@ -176,11 +176,14 @@ fn judge(
     Ok(judgement)
 }
 
-/// Whether nothing is left to compare.
-fn is_decided(judgement: &Judgement) -> bool {
-    let groups = judgement.groups.iter();
-    let mut candidates = groups.flat_map(|group| &group.candidates);
-    candidates.all(|candidate| candidate.decision != Some(Decision::Open))
+/// Whether nothing is left to measure: all is decided, and groups that somebody leaves are finished.
+fn is_finished(plan: &Plan, judgement: &Judgement) -> bool {
+    judgement.groups.iter().all(|group| {
+        let mut candidates = group.candidates.iter();
+        let is_left = plan.design == Design::Race && group.candidates.len() > 1;
+        candidates.all(|candidate| candidate.decision != Some(Decision::Open))
+            && (group.finished || !is_left)
+    })
 }
 
 fn calibration_of(store: &Store) -> Result<Option<Profile>, StoreError> {

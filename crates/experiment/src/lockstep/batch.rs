@@ -31,6 +31,8 @@ pub(super) struct Batches {
     costs: Vec<Option<f64>>,
     /// By cell, of all passes.
     due: Vec<CheckpointCount>,
+    /// By cell, whether it wrote any log: what is only read grows no older.
+    has_written: Vec<bool>,
 }
 
 /// Checkpoints, and in how many sittings.
@@ -208,18 +210,28 @@ impl Batches {
                 sittings: sittings(passes, cell),
             })
             .collect();
+        let written = |cell| {
+            let mut slices = passes.iter().flat_map(|pass| pass.slices);
+            slices.any(|slice| slice.key.cell == cell && slice.log_bytes.get() > 0)
+        };
         Self {
             screened,
             spans: spans(&kept),
             work,
             costs,
             due,
+            has_written: (0..cells).map(written).collect(),
         }
     }
 
     /// How many batches there are.
     pub(super) fn count(&self) -> usize {
         self.spans.len()
+    }
+
+    /// Whether a cell wrote any log.
+    pub(super) fn has_written(&self, cell: usize) -> bool {
+        self.has_written[cell]
     }
 
     /// Seconds of checkpoint that a byte of a cell's log counts as.

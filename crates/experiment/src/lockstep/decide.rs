@@ -366,9 +366,11 @@ impl<'a> GroupStanding<'a> {
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
         let to_reference = |place: usize| self.series(batches, place, self.group.reference);
-        // More time says nothing of a cell of which nothing more comes.
+        // More time says nothing of a cell of which nothing more comes, or of copies that nobody changes.
         let is_settled = |place: usize| {
-            absences[self.group.cells[place]].is_gone() || to_reference(place).is_level()
+            let [own, reference] = [place, self.group.reference].map(|at| self.group.cells[at]);
+            let is_read_only = !batches.has_written(own) && !batches.has_written(reference);
+            absences[own].is_gone() || is_read_only || to_reference(place).is_level()
         };
         let leads_for_good = leader.filter(|&place| is_settled(place));
         // The ratio that an answer stands on is measured until it is known to be level: the

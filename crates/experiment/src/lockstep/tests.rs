@@ -467,6 +467,13 @@ fn what_moves_is_measured_until_it_is_level() {
     // Too little to matter.
     let (left, _) = ends(&rising(1.04, 200));
     assert_eq!(left, Some(39));
+    // What nobody changes is as old as it was.
+    let mut only_read = rising(1.25, 40);
+    only_read
+        .iter_mut()
+        .for_each(|slice| slice.log_bytes = ByteCount::ZERO);
+    let (left, _) = ends(&only_read[..2 * 20]);
+    assert_eq!(left, Some(19));
     // A leader's as well.
     let mut leads = rising(1.25, 40);
     for slice in &mut leads {

@@ -64,10 +64,10 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
         // Passes that are counted go on as far as they were wanted, whatever the budget.
         Some(Horizon::Passes { .. }) => {
             let part = (findings.measured_s + measuring_s) / findings.measured_s;
-            format!(
-                "--passes {:.0}",
-                (findings.passes as f64 * part.max(2.0)).ceil()
-            )
+            // Those that are left out are made up for.
+            let counting = findings.passes - findings.screened.disturbed();
+            let passes = (counting as f64 * part.max(2.0)).ceil();
+            format!("--passes {passes:.0}")
         }
         _ => format!("--budget {:.0}m", (budget_s / 60.0).ceil()),
     };

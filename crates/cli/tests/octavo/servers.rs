@@ -247,12 +247,11 @@ fn a_run_whose_server_dies_is_marked_and_the_plan_goes_on() {
         let output = child.wait_with_output().unwrap();
         let complaint = complaint(&output);
         assert!(output.status.success(), "{name}: {complaint}");
-        assert!(
-            complaint.contains("the database died"),
-            "{name}: {complaint}"
-        );
+        // On a busy machine it may die before it has answered.
+        let is_said = |text: &str| text.contains("the database died") || text.contains("SIGKILL");
+        assert!(is_said(&complaint), "{name}: {complaint}");
         let told = String::from_utf8_lossy(&output.stdout);
-        assert!(told.contains("the database died"), "{name}: {told}");
+        assert!(is_said(&told), "{name}: {told}");
         assert_eq!(shared_memory_of(server), None, "{name}");
         nothing_is_left(&directory, id);
     }

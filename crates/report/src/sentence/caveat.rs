@@ -358,7 +358,11 @@ fn page_cache(findings: &Findings, runs: usize, of: usize) -> String {
         false if is_said(HOLDS_ALL) => "Measure fewer page sizes at once, or with --os-cache none.",
         false => "Use a file system with direct I/O.",
     };
-    format!("The OS cache {what}, so figures may show RAM, not your disk. {remedy}")
+    let shown = match is_said(HOLDS_ALL) {
+        true => "your disk, not RAM",
+        false => "RAM, not your disk",
+    };
+    format!("The OS cache {what}, so figures may show {shown}. {remedy}")
 }
 
 /// That cells missed more than when warm, by how full their caches were.
@@ -698,8 +702,9 @@ mod tests {
         assert!(without.contains("had no limit") && without.contains("Run as root"));
         let mixed = said("all in one buffer (cache_size); the OS holds all of the file besides");
         assert!(
-            mixed.contains("did not hold the whole file in 4 of 12 runs")
-                && mixed.contains("--os-cache"),
+            mixed.contains(
+                "did not hold the whole file in 4 of 12 runs, so figures may show your disk,"
+            ) && mixed.contains("--os-cache"),
             "{mixed}"
         );
         let beyond = said("shared_buffers, and an eighth of page cache, held to that together");

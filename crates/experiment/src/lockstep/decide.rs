@@ -366,7 +366,7 @@ impl<'a> GroupStanding<'a> {
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
         let to_reference = |place: usize| self.series(batches, place, self.group.reference);
-        // More time says nothing of a cell of which nothing more comes, or of copies that nobody changes.
+        // More time would not help where a cell gives no more results, or where nobody changes its copy.
         let is_settled = |place: usize| {
             let [own, reference] = [place, self.group.reference].map(|at| self.group.cells[at]);
             let is_read_only = !batches.has_written(own) && !batches.has_written(reference);

@@ -29,6 +29,9 @@ const TIMES: [u64; 4] = [60, 120, 200, 260];
 
 const REFERENCE: usize = 1;
 
+/// Seconds of its own in which a copy forgets how young it was to 1/e.
+const YOUNG_S: f64 = 4.0;
+
 /// Where every cell took part in every sitting.
 fn judge(rules: &Rules, groups: &[Group], cells: usize, slices: &[Slice]) -> Judgement {
     lockstep::judge(rules, groups, cells, slices, &Unseated::new())
@@ -66,6 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             set_up.different("worse", (1.0 - worse).ln(), worse, Decision::Worse);
         }
         set_up.different("better", 1.05f64.ln(), 0.05, Decision::Better);
+        set_up.growing_older();
     }
     Ok(())
 }
@@ -88,6 +92,7 @@ fn rules(margin: f64, horizon: Duration) -> Rules {
         margin,
         drop: true,
         screen: true,
+        grows_older: true,
         horizon: Horizon::Time { measured: horizon },
     }
 }
@@ -169,6 +174,7 @@ impl SetUp {
             margin: 0.03,
             drop: false,
             screen: true,
+            grows_older: false,
             horizon: Horizon::Passes { passes: 1 },
         };
         let found = self.each(|trial| {
@@ -267,6 +273,49 @@ impl SetUp {
                 percent(all, found.len()),
                 100.0 * (squares / widths.len() as f64).sqrt(),
             );
+        }
+    }
+
+    /// One of each group is slower while its copy is young, and then 10% slower than the others: what
+    /// is said of it with and without the beginning, at the end.
+    fn growing_older(&self) {
+        let kinds = [(true, "older half"), (false, "all batches")];
+        for young in [0.7f64, 1.0, 1.4] {
+            let found = self.each(|trial| {
+                let mut slices = self.slices(0.9f64.ln(), trial);
+                let mut ages = [0.0; 10];
+                for slice in &mut slices {
+                    let age = &mut ages[slice.key.cell];
+                    let older = 1.0 - (-*age / YOUNG_S).exp();
+                    *age += slice.elapsed.as_secs_f64();
+                    if slice.key.cell % 5 == 3 {
+                        let factor = young.powf(older - 1.0);
+                        slice.elapsed = slice.elapsed.mul_f64(factor);
+                        slice.spent = None;
+                    }
+                }
+                kinds.map(|(grows_older, _)| {
+                    let rules = Rules {
+                        grows_older,
+                        ..rules(0.03, HORIZON)
+                    };
+                    let judgement = judge(&rules, &groups(5), 10, &slices);
+                    let planted = judgement.groups.iter().map(|group| &group.candidates[3]);
+                    let ratios = planted.filter_map(|candidate| candidate.ratio);
+                    ratios.collect::<Vec<Interval>>()
+                })
+            });
+            for (place, (_, counts)) in kinds.iter().enumerate() {
+                let all: Vec<&Interval> = found.iter().flat_map(|found| &found[place]).collect();
+                let logs = all.iter().map(|interval| interval.estimate.ln());
+                let covered = all.iter().filter(|i| contains(i, 0.9f64.ln())).count();
+                println!(
+                    "{} | 10% worse, {young} times as fast while young, {counts}: {:.1}% worse in the mean, covers {:.1}%",
+                    self.name,
+                    -100.0 * (logs.sum::<f64>() / all.len() as f64).exp_m1(),
+                    percent(covered, all.len()),
+                );
+            }
         }
     }
 

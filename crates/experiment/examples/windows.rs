@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             margin: plan.margin,
             drop: true,
             screen: true,
+            grows_older: false,
             horizon: Horizon::Passes { passes: window },
         };
         let judgement = judge(&rules, &groups, cells, slices, &Unseated::new());

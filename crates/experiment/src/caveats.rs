@@ -31,6 +31,19 @@ pub struct MovedRatio {
     pub movement: Movement,
 }
 
+/// Passes at the beginning of each sitting that do not count for a group: copies were young, and a
+/// ratio moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct YoungPasses {
+    /// How many of each.
+    pub passes: u32,
+    /// How many of all sittings together, without those that are left out for another reason.
+    pub all_passes: usize,
+    /// The ratio that moved, of several the one that moved most, until that was found.
+    #[serde(flatten)]
+    pub moved: MovedRatio,
+}
+
 /// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
 /// caveat is what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -303,8 +316,14 @@ pub enum Caveat {
     RatioMoved {
         /// These cells, the one that moved most first.
         cells: Vec<MovedRatio>,
-        /// Transactions of each copy within which they did.
+        /// Transactions of each copy within which they did: the last ones, where the beginning of
+        /// sittings does not count.
         transactions: u64,
+    },
+    /// What groups have at the beginning of sittings does not count: ratios moved in it.
+    Young {
+        /// Of each group that has such passes.
+        groups: Vec<YoungPasses>,
     },
     /// Over all its time a cell's ratio to the reference is not what it is in the mean of its
     /// batches: work is uneven, and what is rare weighs more.
@@ -483,6 +502,7 @@ impl Caveat {
             Self::Screened { .. }
             | Self::NoDeviceCounters
             | Self::Grows { .. }
+            | Self::Young { .. }
             | Self::InPart { .. }
             | Self::OverBudget(_)
             | Self::NotPredicted { .. } => Severity::Note,

@@ -247,6 +247,7 @@ mod tests {
         let judged = || GroupJudgement {
             candidates: vec![candidate(None), candidate(Some(interval(1.1, 1.12)))],
             finished: true,
+            young: None,
         };
         let group = Group {
             cells: vec![0, 1],
@@ -297,6 +298,7 @@ mod tests {
         let mut judged = GroupJudgement {
             candidates: (0..4).map(|_| candidate()).collect(),
             finished: true,
+            young: None,
         };
         all.widen_all(&mut judged, &group, 0.03);
         let deviations = |of: Interval, deviation: f64| (of.high / of.estimate).ln() / deviation;

@@ -428,6 +428,7 @@ mod tests {
             margin: plan.margin,
             drop: false,
             screen: false,
+            grows_older: false,
             horizon: Horizon::Passes { passes: 1000 },
         };
         judge(

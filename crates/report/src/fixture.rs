@@ -582,6 +582,7 @@ fn group_findings(
         },
     };
     GroupFindings {
+        young: None,
         name: plan.group_name(&cells[group.cells[0]]),
         cells: found,
         verdict,
@@ -663,6 +664,7 @@ fn cell(
         }),
         age: is_measured.then_some(Age {
             transactions: 4400,
+            counted_transactions: 4400,
             miss_trend: Some(1.04),
             misses_changed: MissChange::None,
             pace_change: Some(1.1),

@@ -12,6 +12,8 @@ pub struct Age {
     /// Transactions of the longest sitting after its warm-up, also those of passes that are
     /// left out of other figures.
     pub transactions: u64,
+    /// Of these, those of the passes from which on it counts.
+    pub counted_transactions: u64,
     /// Misses a transaction in the second half of the sittings over those in
     /// the first half; `None` without misses.
     pub miss_trend: Option<f64>,
@@ -60,14 +62,20 @@ fn miss_change(halves: &[Vec<f64>; 2]) -> MissChange {
     }
 }
 
-/// From all slices of a cell, and its batches; `None` without any.
-pub(super) fn age(slices: &[&Slice], batches: &[Batch]) -> Option<Age> {
+/// From all slices of a cell, and its batches with the first pass that they are of; `None` without
+/// any.
+pub(super) fn age(slices: &[&Slice], batches: &[Batch], from: u32) -> Option<Age> {
     let mut executed: HashMap<u32, u64> = HashMap::new();
     for slice in slices {
         let executed = executed.entry(slice.key.sitting).or_default();
         *executed = executed.saturating_add(slice.transactions);
     }
-    let transactions = executed.values().copied().max()?;
+    let (&longest, &transactions) = executed.iter().max_by_key(|(_, executed)| **executed)?;
+    let counted = slices
+        .iter()
+        .filter(|slice| slice.key.sitting == longest && slice.key.pass >= from)
+        .map(|slice| slice.transactions)
+        .fold(0, u64::saturating_add);
     let mut halves = [(0_u64, 0_u64); 2];
     let mut by_slice: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     let mut seen: HashMap<u32, u64> = HashMap::new();
@@ -86,6 +94,7 @@ pub(super) fn age(slices: &[&Slice], batches: &[Batch]) -> Option<Age> {
     let [first, second] = halves.map(ratio);
     Some(Age {
         transactions,
+        counted_transactions: counted,
         miss_trend: (first > 0.0 && second > 0.0).then(|| second / first),
         misses_changed: miss_change(&by_slice),
         pace_change: pace_change(batches),

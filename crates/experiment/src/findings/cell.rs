@@ -16,7 +16,7 @@ use super::{
     time::{Tail, TransactionTime, is_checkpoint_timed, tail, transaction_time},
 };
 use crate::{
-    caveats::UnfilledCell,
+    caveats::{MovedRatio, UnfilledCell, YoungPasses},
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
     lockstep::{Batch, Departure, Group, GroupJudgement, Judgement, Levels, Movement, Slice},
@@ -77,7 +77,7 @@ pub struct CellFindings {
     pub by_sitting: Vec<(u32, Interval)>,
     /// The correlation of a batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,
-    /// How its ratio moved while the copies grew older, if it did.
+    /// How its ratio moved in its batches while the copies grew older, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<Movement>,
     /// What each batch gave.
@@ -133,6 +133,9 @@ pub struct GroupFindings {
     pub cells: Vec<CellFindings>,
     /// What to do.
     pub verdict: Verdict,
+    /// The passes that do not count because copies were young.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub young: Option<YoungPasses>,
 }
 
 /// A run that gave no result.
@@ -313,6 +316,17 @@ impl<'a> ByCell<'a> {
             name: self.plan.group_name(&self.cells[group.cells[0]]),
             cells,
             verdict,
+            young: judged.young.map(|young| YoungPasses {
+                passes: young.from,
+                all_passes: self.slices[group.reference_cell()]
+                    .iter()
+                    .filter(|slice| slice.key.pass < young.from)
+                    .count(),
+                moved: MovedRatio {
+                    cell: self.cells[young.cell].clone(),
+                    movement: young.movement,
+                },
+            }),
         }
     }
 
@@ -337,7 +351,7 @@ impl<'a> ByCell<'a> {
         let cell = &self.cells[number];
         let stands = &judged.candidates[place];
         let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
-        let slices = &until(&self.slices[number], stands.until);
+        let slices = &within(&self.slices[number], stands.from, stands.until);
         let kinds = kinds(&runs);
         let mut expected = self
             .predicted
@@ -384,7 +398,7 @@ impl<'a> ByCell<'a> {
             bound: waits.and_then(|waits| waits.bound(&time?.bounded()?)),
             time,
             tail: tail(&runs, &kinds),
-            age: age(&self.every[number], &stands.batches),
+            age: age(&self.every[number], &stands.batches, stands.from),
             stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs),
             energy: CellEnergy::from_runs(
@@ -457,11 +471,14 @@ fn storage_path<'a>(runs: impl Iterator<Item = &'a Figures> + Clone) -> Option<S
     worst.or_else(|| runs.into_iter().find_map(|figures| figures.storage_path))
 }
 
-/// A cell's slices that its batches are of: until the look that decided it.
-fn until<'a>(slices: &[&'a Slice], end: Option<(u32, u32)>) -> Vec<&'a Slice> {
-    let is_until =
-        |slice: &&&Slice| end.is_none_or(|end| (slice.key.sitting, slice.key.pass) <= end);
-    slices.iter().filter(is_until).copied().collect()
+/// A cell's slices that its batches are of: from this pass of each sitting on, and until the look that
+/// decided it.
+fn within<'a>(slices: &[&'a Slice], from: u32, until: Option<(u32, u32)>) -> Vec<&'a Slice> {
+    let is_within = |slice: &&&Slice| {
+        let key = slice.key;
+        key.pass >= from && until.is_none_or(|end| (key.sitting, key.pass) <= end)
+    };
+    slices.iter().filter(is_within).copied().collect()
 }
 
 impl CellFindings {

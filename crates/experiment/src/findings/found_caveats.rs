@@ -17,7 +17,7 @@ use super::{
     per_transaction::PerTransaction,
 };
 use crate::{
-    caveats::{Caveat, MovedRatio},
+    caveats::{Caveat, MovedRatio, YoungPasses},
     lockstep::{Batch, Movement},
     machine,
     plan::{Cell, Plan},
@@ -171,6 +171,7 @@ pub(super) fn found_caveats(
     caveats.extend(still_warming(&findings.groups));
     caveats.extend(misses_rose(&findings.groups));
     caveats.extend(ratio_moved(&findings.groups));
+    caveats.extend(young(&findings.groups));
     caveats.extend(uneven(&findings.groups));
     caveats.extend(changed_pace(&findings.groups));
     let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
@@ -327,10 +328,17 @@ fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
     })
 }
 
+/// What does not count because copies were young, if anything.
+fn young(groups: &[GroupFindings]) -> Option<Caveat> {
+    let young = groups.iter().filter_map(|group| group.young.clone());
+    let groups: Vec<YoungPasses> = young.collect();
+    (!groups.is_empty()).then_some(Caveat::Young { groups })
+}
+
 /// The cells whose ratio moved while the copies grew older, the one that moved most first.
 fn ratio_moved(groups: &[GroupFindings]) -> Option<Caveat> {
     let cells = groups.iter().flat_map(|group| &group.cells);
-    let moved = cells.filter_map(|cell| Some((cell.age?.transactions, cell.moved?, cell)));
+    let moved = cells.filter_map(|cell| Some((cell.age?.counted_transactions, cell.moved?, cell)));
     let mut moved: Vec<_> = moved.collect();
     let far = |of: &Movement| (of.last / of.first).ln().abs();
     moved.sort_by(|(_, one, _), (_, other, _)| far(other).total_cmp(&far(one)));

@@ -88,11 +88,20 @@ fn findings_of(
     change: impl Fn(usize, u32, Figures) -> RunResult,
     change_slice: impl Fn(&mut Slice),
 ) -> Findings {
+    let passes = SITTINGS * PASSES;
+    findings_over(|_| Horizon::Passes { passes }, change, change_slice)
+}
+
+/// The same over a horizon, by the time within all slices.
+fn findings_over(
+    horizon: impl Fn(Duration) -> Horizon,
+    change: impl Fn(usize, u32, Figures) -> RunResult,
+    change_slice: impl Fn(&mut Slice),
+) -> Findings {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
     store.adopt(&plan(), SliceLength::default(), "0").unwrap();
-    let passes = SITTINGS * PASSES;
-    store.set_horizon(Horizon::Passes { passes }).unwrap();
+    let mut measured = Duration::ZERO;
     let session = store.begin_session().unwrap();
     for sitting in 0..SITTINGS {
         for cell in 0..3 {
@@ -113,9 +122,11 @@ fn findings_of(
                 })
                 .collect();
             slices.iter_mut().for_each(&change_slice);
+            measured += slices.iter().map(|slice| slice.elapsed).sum::<Duration>();
             store.put_runs(session, &[&record], &slices).unwrap();
         }
     }
+    store.set_horizon(horizon(measured)).unwrap();
     Findings::read(&store).unwrap().unwrap()
 }
 

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     Batch, ScreenedPass, Slice,
-    movement::{Movement, is_level, movement},
+    movement::{Movement, Place, is_level, movement, older_half},
     screen::{Pass, screen},
 };
 use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
@@ -125,16 +125,22 @@ impl Series {
 
     /// How it moved within sittings.
     pub(super) fn movement(&self) -> Option<Movement> {
-        movement(&self.sitting_of_batches(), &self.logs)
+        movement(&self.places(), &self.logs)
+    }
+
+    /// The first pass of its older half; `None` if that is too little to tell anything.
+    pub(super) fn older_half(&self) -> Option<u32> {
+        older_half(&self.places(), &self.logs)
     }
 
     /// Whether it is known that it moves by little.
     pub(super) fn is_level(&self) -> bool {
-        is_level(&self.sitting_of_batches(), &self.logs)
+        is_level(&self.places(), &self.logs)
     }
 
-    fn sitting_of_batches(&self) -> Vec<u32> {
-        self.batches.iter().map(|batch| batch.sitting).collect()
+    fn places(&self) -> Vec<Place> {
+        let places = self.batches.iter().map(|batch| (batch.sitting, batch.pass));
+        places.collect()
     }
 
     /// Its parts by sitting. What is unseen of all is taken for so much in each.
@@ -159,7 +165,7 @@ impl Series {
     /// The mean of its logarithms, with what each batch has to do with it.
     pub(super) fn mean(&self) -> BatchMean {
         let by_batch = |values: &[f64]| -> ByBatch {
-            let keys = self.batches.iter().map(|batch| (batch.sitting, batch.pass));
+            let keys = self.places().into_iter();
             keys.zip(values.iter().copied()).collect()
         };
         BatchMean {
@@ -224,9 +230,13 @@ impl Batches {
         }
     }
 
-    /// How many batches there are.
-    pub(super) fn count(&self) -> usize {
-        self.spans.len()
+    /// How many batches there are from a pass of each sitting on.
+    pub(super) fn count(&self, from: u32) -> usize {
+        self.since(from).count()
+    }
+
+    fn since(&self, from: u32) -> impl Iterator<Item = &Span> {
+        self.spans.iter().filter(move |span| span.pass >= from)
     }
 
     /// Whether a cell wrote any log.
@@ -241,12 +251,12 @@ impl Batches {
 
     /// The throughput of a cell, or its ratio to another's, by batch: of
     /// passes in which all of these have a slice, where they are at least half
-    /// of the batch.
-    pub(super) fn series(&self, cell: usize, other: Option<usize>) -> Series {
+    /// of the batch, and that begin with the pass `from` of their sitting or later.
+    pub(super) fn series(&self, cell: usize, other: Option<usize>, from: u32) -> Series {
         let sides = [Some(cell), other];
         let mut series = Series::default();
         let mut sums = Vec::new();
-        for span in &self.spans {
+        for span in self.since(from) {
             let passes = &self.work[span.places.clone()];
             let shared =
                 |work: &[Option<SliceWork>]| sides.iter().flatten().all(|&c| work[c].is_some());

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
-    Screened, ScreenedPass, Slice,
+    Screened, ScreenedPass, Slice, Young,
     batch::{Batches, PASSES, Series},
     link::levels,
     movement::Movement,
@@ -91,7 +91,7 @@ pub fn judge(
         looked = false;
         if due {
             let batches = Batches::divide(&passes[..count], cells, rules.screen);
-            if batches.count() >= BATCHES_MIN {
+            if batches.count(0) >= BATCHES_MIN {
                 looked = true;
                 for group in &mut groups {
                     group.look(rules, &batches, &absences, &moment);
@@ -124,10 +124,13 @@ pub fn judge(
         Some(&&next) if !looked => Some(next),
         _ => None,
     };
-    let information = batches.count() as f64 * ahead.map_or(1.0, |next| next / share.max(1e-9));
+    let multiple = ahead.map_or(1.0, |next| next / share.max(1e-9));
     let mut judged: Vec<GroupJudgement> = groups
         .iter()
         .map(|group| {
+            // All that come until then count.
+            let more = batches.count(0) as f64 * (multiple - 1.0);
+            let information = batches.count(group.from()) as f64 + more;
             let level = group.spending.level(information, ahead.unwrap_or(1.0));
             group.judgement(rules, &batches, level, measured)
         })
@@ -142,7 +145,8 @@ pub fn judge(
                 .collect()
         })
         .collect();
-    let levels = levels(plan_groups, &until_then, &batches);
+    let from: Vec<u32> = groups.iter().map(GroupStanding::from).collect();
+    let levels = levels(plan_groups, &from, &until_then, &batches);
     for (group, judged) in plan_groups.iter().zip(&mut judged) {
         for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
             candidate.throughput = levels.throughput(cell, ERROR);
@@ -257,8 +261,11 @@ struct PreviousLook {
     by_sitting: Vec<(u32, Interval)>,
     /// How it moved until then.
     moved: Option<Movement>,
+    autocorrelation: Option<f64>,
     /// The cell's batches until then, and the reference's.
     batches: [Vec<Batch>; 2],
+    /// The first pass of each sitting that these are of.
+    from: u32,
     /// Sitting and pass of the look.
     at: (u32, u32),
 }
@@ -273,6 +280,7 @@ struct GroupStanding<'a> {
     /// Of those that are not measured any more.
     last: Vec<Option<PreviousLook>>,
     finished: bool,
+    young: Option<Young>,
 }
 
 impl<'a> GroupStanding<'a> {
@@ -286,7 +294,13 @@ impl<'a> GroupStanding<'a> {
             seated: vec![false; candidates],
             last: (0..candidates).map(|_| None).collect(),
             finished: false,
+            young: None,
         }
+    }
+
+    /// The first pass of each sitting that counts.
+    fn from(&self) -> u32 {
+        self.young.map_or(0, |young| young.from)
     }
 
     fn live_rivals(&self) -> Vec<usize> {
@@ -297,7 +311,44 @@ impl<'a> GroupStanding<'a> {
 
     fn series(&self, batches: &Batches, place: usize, other: usize) -> Series {
         let cells = &self.group.cells;
-        batches.series(cells[place], Some(cells[other]))
+        batches.series(cells[place], Some(cells[other]), self.from())
+    }
+
+    /// Takes the older half of all for what counts, if a ratio moves in what did so far and that half
+    /// tells something of every ratio.
+    fn leave_out_young(&mut self, batches: &Batches) {
+        let reference = self.group.reference;
+        let written = |place: usize| batches.has_written(self.group.cells[place]);
+        let rivals = self.live_rivals();
+        let moved = rivals.iter().filter_map(|&place| {
+            let movement = self.series(batches, place, reference).movement()?;
+            (written(place) || written(reference)).then_some((place, movement))
+        });
+        let far = |movement: &Movement| (movement.last / movement.first).ln().abs();
+        let moved = moved.max_by(|(_, one), (_, other)| far(one).total_cmp(&far(other)));
+        let halves = rivals.iter().filter(|&&place| self.seated[place]);
+        let halves: Option<Vec<u32>> = halves
+            .map(|&place| self.series(batches, place, reference).older_half())
+            .collect();
+        // The half of the cell with the fewest passes tells something of the others as well.
+        let from = halves.and_then(|halves| halves.into_iter().min());
+        let (Some((place, movement)), Some(from)) = (moved, from) else {
+            return;
+        };
+        if from <= self.from() {
+            return;
+        }
+        let cell = self.group.cells[place];
+        let first = match self.young {
+            Some(young) if young.cell == cell => young.movement.first,
+            _ => movement.first,
+        };
+        self.young = Some(Young {
+            from,
+            cell,
+            movement: Movement { first, ..movement },
+        });
+        self.spending.begin_again();
     }
 
     /// Notes which cells a pass has none of.
@@ -325,6 +376,10 @@ impl<'a> GroupStanding<'a> {
             for place in self.live_rivals() {
                 self.last[place] = None;
             }
+            // It is as young as the others were.
+            if self.young.take().is_some() {
+                self.spending.begin_again();
+            }
         }
         for (place, &cell) in group.cells.iter().enumerate() {
             if !is_seated(cell) {
@@ -349,7 +404,11 @@ impl<'a> GroupStanding<'a> {
             self.finished = true;
             return;
         }
-        let level = self.spending.look(batches.count() as f64, moment.share);
+        if rules.grows_older {
+            self.leave_out_young(batches);
+        }
+        let from = self.from();
+        let level = self.spending.look(batches.count(from) as f64, moment.share);
         let read = |place: usize, other: usize| -> Option<LookResult> {
             let estimate = self.series(batches, place, other).estimate()?;
             Some(LookResult::new(rules, &estimate, level))
@@ -417,9 +476,13 @@ impl<'a> GroupStanding<'a> {
                         ratio: series.mean(),
                         by_sitting: by_sitting(&series),
                         moved: series.movement(),
+                        autocorrelation: series.estimate().map(|of| of.autocorrelation),
                         at: (moment.sitting, moment.pass),
-                        batches: [place, self.group.reference]
-                            .map(|place| batches.series(self.group.cells[place], None).batches),
+                        batches: [place, self.group.reference].map(|place| {
+                            let own = batches.series(self.group.cells[place], None, from);
+                            own.batches
+                        }),
+                        from,
                     });
                 }
             }
@@ -438,6 +501,7 @@ impl<'a> GroupStanding<'a> {
                 .map(|place| self.candidate(rules, batches, place, level, measured))
                 .collect(),
             finished: self.finished,
+            young: self.young,
         }
     }
 
@@ -453,10 +517,14 @@ impl<'a> GroupStanding<'a> {
         let last = self.last[place].as_ref();
         let [own, beside] = match last {
             Some(last) => last.batches.clone(),
-            None => [batches.series(cells[place], None).batches, Vec::new()],
+            None => {
+                let own = batches.series(cells[place], None, self.from());
+                [own.batches, Vec::new()]
+            }
         };
         let alone = Candidate {
             left: self.left[place],
+            from: last.map_or(self.from(), |last| last.from),
             batches: own,
             reference_batches: beside,
             until: last.map(|last| last.at),
@@ -472,16 +540,21 @@ impl<'a> GroupStanding<'a> {
         let said = last.map(|last| last.result).or(now);
         let decision = said.map_or(Decision::Open, |said| said.decision);
         let open = self.left[place].is_none() && decision == Decision::Open;
+        let counted = batches.count(self.from()) as f64 / batches.count(0).max(1) as f64;
+        let counted_s = measured.as_secs_f64() * counted;
         Candidate {
             ratio: said.map(|said| said.interval),
             decision: Some(decision),
             likely: estimate.filter(|_| open).and_then(|of| likely(rules, &of)),
             by_sitting: last.map_or_else(|| by_sitting(&series), |last| last.by_sitting.clone()),
-            autocorrelation: estimate.map(|estimate| estimate.autocorrelation),
+            autocorrelation: match last {
+                Some(last) => last.autocorrelation,
+                None => estimate.map(|estimate| estimate.autocorrelation),
+            },
             moved: last.map_or_else(|| series.movement(), |last| last.moved),
             more: estimate
                 .filter(|_| open)
-                .and_then(|estimate| more(&estimate, rules.margin, level, measured)),
+                .and_then(|of| more(&of, rules.margin, level, counted_s)),
             ..alone
         }
     }
@@ -510,11 +583,11 @@ fn by_sitting(series: &Series) -> Vec<(u32, Interval)> {
 
 /// An open interval settles when it leaves 1 outside or stays within the
 /// margin, whichever is nearer; its width falls with the root of time.
-fn more(estimate: &Estimate, margin: f64, level: f64, measured: Duration) -> Option<Duration> {
+fn more(estimate: &Estimate, margin: f64, level: f64, counted_s: f64) -> Option<Duration> {
     let distance = estimate.mean.abs();
     let room = distance.max(margin.ln_1p() - distance);
     let multiple = (estimate.half_width(level) / room).powi(2) - 1.0;
     (multiple <= MORE_MAX)
-        .then(|| Duration::try_from_secs_f64(multiple.max(0.0) * measured.as_secs_f64()).ok())
+        .then(|| Duration::try_from_secs_f64(multiple.max(0.0) * counted_s).ok())
         .flatten()
 }

@@ -17,6 +17,9 @@ pub struct Rules {
     /// Whether passes that were slow, or had foreign traffic, are left out. In virtual time
     /// there is nobody else: a slow pass is what the model says.
     pub screen: bool,
+    /// Whether the beginning of sittings does not count where a ratio moves. Not where passes are
+    /// counted, or are those of a recording, whose statements are not alike.
+    pub grows_older: bool,
     /// Over what the error is spent.
     pub horizon: Horizon,
 }
@@ -101,13 +104,27 @@ pub struct GroupJudgement {
     pub candidates: Vec<Candidate>,
     /// Whether nothing is left to decide.
     pub finished: bool,
+    /// The passes that do not count because copies were young.
+    pub young: Option<Young>,
+}
+
+/// Passes at the beginning of each sitting that do not count for a group: one of its ratios moved, and
+/// the older half of all was taken for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Young {
+    /// Up to this pass.
+    pub from: u32,
+    /// The number of the cell whose ratio moved, of several the one that moved most.
+    pub cell: usize,
+    /// How it moved until the last look that found it.
+    pub movement: Movement,
 }
 
 /// What the slices say of one cell of a group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
     /// Its throughput over the reference's: at 95% for all candidates of the
-    /// group and all looks up to the horizon together; of all batches, or of
+    /// group and all looks up to the horizon together; of all batches from [`Self::from`] on, or of
     /// those until it left. `None` for the reference, and without two batches.
     pub ratio: Option<Interval>,
     /// What the interval says; `None` for the reference.
@@ -122,7 +139,7 @@ pub struct Candidate {
     pub by_sitting: Vec<(u32, Interval)>,
     /// The correlation of one batch's ratio with the next one's.
     pub autocorrelation: Option<f64>,
-    /// How the ratio moved while the databases grew older, if it did.
+    /// How the ratio moved in these batches while the databases grew older, if it did.
     pub moved: Option<Movement>,
     /// How much more time within slices, all cells together, would settle it if
     /// mean and spread stay as they are; `None` where nothing is open, or where
@@ -133,6 +150,8 @@ pub struct Candidate {
     /// Of a cell that is no longer measured: the reference's batches until then, at what its checkpoints cost
     /// then. Those of the end count what came later, too.
     pub reference_batches: Vec<Batch>,
+    /// The first pass of each sitting that these are of.
+    pub from: u32,
     /// Of one that is not measured any more: sitting and pass until which these are.
     pub until: Option<(u32, u32)>,
     /// Throughput a minute by [`Levels`], with an interval (95%, this cell alone), so that

@@ -10,24 +10,35 @@ const LINK_MIN: usize = 2;
 /// The levels of all cells of these groups. `decided` are the ratios to the reference of cells
 /// that are no longer measured, by group and place, with the batches until they were decided.
 /// Later passes may complete a batch that such a cell has only part of; it must not count.
+/// `from` is the first pass of each sitting that counts, by group.
 pub(super) fn levels(
     groups: &[Group],
+    from: &[u32],
     decided: &[Vec<Option<BatchMean>>],
     batches: &Batches,
 ) -> Levels {
     let mut levels = Levels::default();
-    let references: Vec<usize> = groups.iter().map(|group| group.reference_cell()).collect();
+    let references = groups.iter().zip(from);
+    let references = references.map(|(group, &from)| Since {
+        cell: group.reference_cell(),
+        from,
+    });
+    let references: Vec<Since> = references.collect();
     // The first of equal ones.
-    let anchor = references.iter().copied().rev().max_by_key(|&reference| {
-        let own = batches.series(reference, None);
+    let anchor = references.iter().copied().rev().max_by_key(|reference| {
+        let own = batches.series(reference.cell, None, reference.from);
         own.batches.len()
     });
     if let Some(anchor) = anchor {
         add_alone(&mut levels, anchor, batches);
     }
-    for ((group, decided), &reference) in groups.iter().zip(decided).zip(&references) {
-        if Some(reference) != anchor {
-            add_reference(&mut levels, reference, anchor, batches);
+    for ((group, decided), &of_group) in groups.iter().zip(decided).zip(&references) {
+        let Since {
+            cell: reference,
+            from,
+        } = of_group;
+        if Some(of_group) != anchor {
+            add_reference(&mut levels, of_group, anchor, batches);
         }
         for (&cell, decided) in group.cells.iter().zip(decided) {
             if cell == reference {
@@ -37,9 +48,9 @@ pub(super) fn levels(
                 levels.add_ratio(cell, reference, decided.clone());
                 continue;
             }
-            let series = batches.series(cell, Some(reference));
+            let series = batches.series(cell, Some(reference), from);
             if series.batches.is_empty() {
-                add_alone(&mut levels, cell, batches);
+                add_alone(&mut levels, Since { cell, from }, batches);
                 continue;
             }
             levels.add_ratio(cell, reference, series.mean());
@@ -48,21 +59,35 @@ pub(super) fn levels(
     levels
 }
 
+/// A cell and the first pass of each sitting from which on it counts.
+#[derive(Clone, Copy, PartialEq)]
+struct Since {
+    cell: usize,
+    from: u32,
+}
+
 /// A reference beside the anchor, or for itself.
-fn add_reference(levels: &mut Levels, reference: usize, anchor: Option<usize>, batches: &Batches) {
-    let own = batches.series(reference, None).batches.len();
-    let link = anchor.map(|anchor| (anchor, batches.series(reference, Some(anchor))));
+fn add_reference(levels: &mut Levels, reference: Since, anchor: Option<Since>, batches: &Batches) {
+    let own = batches.series(reference.cell, None, reference.from);
+    let wanted = LINK_MIN.min(own.batches.len().max(1));
+    let link = anchor.and_then(|anchor| {
+        // Of what counts for both, or, where one was over before, of all that both have.
+        let from = [reference.from.max(anchor.from), 0];
+        let links = from.map(|from| batches.series(reference.cell, Some(anchor.cell), from));
+        let link = links
+            .into_iter()
+            .find(|link| link.batches.len() >= wanted)?;
+        Some((anchor.cell, link))
+    });
     match link {
-        Some((anchor, link)) if link.batches.len() >= LINK_MIN.min(own.max(1)) => {
-            levels.add_ratio(reference, anchor, link.mean());
-        }
+        Some((anchor, link)) => levels.add_ratio(reference.cell, anchor, link.mean()),
         _ => add_alone(levels, reference, batches),
     }
 }
 
 /// A cell for itself, if it has any batch.
-fn add_alone(levels: &mut Levels, cell: usize, batches: &Batches) {
-    let own = batches.series(cell, None);
+fn add_alone(levels: &mut Levels, Since { cell, from }: Since, batches: &Batches) {
+    let own = batches.series(cell, None, from);
     if own.batches.is_empty() {
         return;
     }

@@ -19,7 +19,7 @@ pub use batch::PASSES as BATCH_PASSES;
 pub use decide::{Unseated, judge};
 pub use judgement::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
-    Screened, ScreenedPass,
+    Screened, ScreenedPass, Young,
 };
 pub use levels::Levels;
 pub use movement::Movement;

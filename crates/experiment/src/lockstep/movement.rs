@@ -1,16 +1,16 @@
-//! Whether a ratio moves while the databases grow older.
+//! Whether a ratio moves while the databases grow older, and from which age on it counts.
 
 use serde::Serialize;
 
 use crate::statistics::critical_t;
 
 /// How a ratio moved within sittings: the ends of a straight line through the logarithms of its
-/// batches, over their places in their sittings.
+/// batches, over their passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Movement {
-    /// The ratio on that line at the first batch of a sitting.
+    /// The ratio on that line at the youngest batch.
     pub first: f64,
-    /// At the last one of the longest sitting.
+    /// At the oldest one.
     pub last: f64,
 }
 
@@ -31,12 +31,15 @@ const LEVEL_CHANGE_MAX: f64 = 1.1;
 /// See [`LEVEL_CHANGE_MAX`]. Chosen.
 const LEVEL_ERROR: f64 = 0.05;
 
-/// The movement of a ratio by its batches' sittings and logarithms, if there is one.
+/// The sitting and the first pass of a batch.
+pub(super) type Place = (u32, u32);
+
+/// The movement of a ratio by its batches' places and logarithms, if there is one.
 ///
 /// # Panics
 /// If there are not as many logarithms as batches.
-pub(super) fn movement(sittings: &[u32], logs: &[f64]) -> Option<Movement> {
-    Line::through(sittings, logs)?.movement()
+pub(super) fn movement(batches: &[Place], logs: &[f64]) -> Option<Movement> {
+    Line::through(batches, logs)?.movement()
 }
 
 /// Whether it is known that a ratio moves by little: that it was not found to move says nothing
@@ -45,26 +48,37 @@ pub(super) fn movement(sittings: &[u32], logs: &[f64]) -> Option<Movement> {
 ///
 /// # Panics
 /// If there are not as many logarithms as batches.
-pub(super) fn is_level(sittings: &[u32], logs: &[f64]) -> bool {
-    let is_second = |pair: &&[u32]| pair[0] == pair[1];
-    match sittings.windows(2).filter(is_second).count() {
+pub(super) fn is_level(batches: &[Place], logs: &[f64]) -> bool {
+    let is_second = |pair: &&[Place]| pair[0].0 == pair[1].0;
+    match batches.windows(2).filter(is_second).count() {
         0 => true,
         // No line can be laid through these either.
-        1 if sittings.len() >= BATCHES_MIN => true,
-        _ => Line::through(sittings, logs).is_some_and(|line| {
+        1 if batches.len() >= BATCHES_MIN => true,
+        _ => Line::through(batches, logs).is_some_and(|line| {
             let most = line.change.abs() + line.half_width(LEVEL_ERROR);
             line.movement().is_none() && most < LEVEL_CHANGE_MAX.ln()
         }),
     }
 }
 
-/// A straight line through the logarithms of a ratio, over the places of batches in their sittings.
+/// The pass with which the older half of all begins, if the ratio in that half can be asked whether it
+/// moves.
+pub(super) fn older_half(batches: &[Place], logs: &[f64]) -> Option<u32> {
+    let half = batches.iter().map(|(_, pass)| *pass).max()?.div_ceil(2);
+    let older = batches.iter().copied().zip(logs.iter().copied());
+    let (batches, logs): (Vec<Place>, Vec<f64>) =
+        older.filter(|((_, pass), _)| *pass >= half).unzip();
+    Line::through(&batches, &logs)?;
+    batches.iter().map(|(_, pass)| *pass).min()
+}
+
+/// A straight line through the logarithms of a ratio, over the passes with which batches begin.
 /// A copy is as old as its sitting is long, so that each sitting has a mean of its own, and all have
 /// one slope.
 struct Line {
-    /// At the first batch of a sitting.
+    /// At the youngest batch.
     first: f64,
-    /// From there to the last batch of the longest sitting.
+    /// From there to the oldest one.
     change: f64,
     /// The standard error of the change.
     error: f64,
@@ -73,31 +87,29 @@ struct Line {
 
 impl Line {
     /// `None` where batches are too few.
-    fn through(sittings: &[u32], logs: &[f64]) -> Option<Self> {
+    fn through(batches: &[Place], logs: &[f64]) -> Option<Self> {
         let count = logs.len();
-        assert_eq!(sittings.len(), count);
+        assert_eq!(batches.len(), count);
         if count < BATCHES_MIN {
             return None;
         }
+        let age = |batch: &Place| f64::from(batch.1);
         // About the means of their sittings.
         let (mut squares, mut products, mut left) = (0.0, 0.0, 0.0);
-        let (mut means, mut longest, mut ages) = (0, 0, 0.0);
+        let mut means = 0;
         let mut rest = logs;
-        for of_sitting in sittings.chunk_by(|one, next| one == next) {
+        for of_sitting in batches.chunk_by(|one, next| one.0 == next.0) {
             let (own, others) = rest.split_at(of_sitting.len());
             rest = others;
-            let length = own.len() as f64;
-            let mean = own.iter().sum::<f64>() / length;
-            let middle = (length - 1.0) / 2.0;
-            for (age, log) in own.iter().enumerate() {
-                let (age, log) = (age as f64 - middle, log - mean);
+            let middle = mean(of_sitting.iter().map(age));
+            let center = mean(own.iter().copied());
+            for (batch, log) in of_sitting.iter().zip(own) {
+                let (age, log) = (age(batch) - middle, log - center);
                 squares += age * age;
                 products += age * log;
                 left += log * log;
             }
-            ages += middle * length;
             means += 1;
-            longest = longest.max(own.len());
         }
         let freedom = count
             .checked_sub(means + 1)
@@ -108,13 +120,15 @@ impl Line {
         let slope = products / squares;
         // What the line leaves of the squares; rounding can make nothing less than that.
         let left = (left - slope * products).max(0.0);
-        let length = longest as f64 - 1.0;
+        let ages = || batches.iter().map(age);
+        let youngest = ages().fold(f64::INFINITY, f64::min);
+        let oldest = ages().fold(0.0, f64::max);
         // The line goes through the mean of all at their mean age.
-        let mean = logs.iter().sum::<f64>() / count as f64;
+        let center = mean(logs.iter().copied());
         Some(Self {
-            first: mean - slope * ages / count as f64,
-            change: slope * length,
-            error: (left / freedom / squares).sqrt() * length,
+            first: center - slope * (mean(ages()) - youngest),
+            change: slope * (oldest - youngest),
+            error: (left / freedom / squares).sqrt() * (oldest - youngest),
             freedom,
         })
     }
@@ -135,12 +149,18 @@ impl Line {
     }
 }
 
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn batches(sittings: &[u32]) -> Vec<u32> {
-        let of = |(sitting, count): (u32, &u32)| (0..*count).map(move |_| sitting);
+    /// Of sittings with so many.
+    fn batches(sittings: &[u32]) -> Vec<Place> {
+        let of = |(sitting, count): (u32, &u32)| (0..*count).map(move |place| (sitting, 4 * place));
         (0..).zip(sittings).flat_map(of).collect()
     }
 
@@ -193,6 +213,22 @@ mod tests {
     }
 
     #[test]
+    fn ages_are_passes_whatever_is_missing_between_them() {
+        let mut batches = batches(&[32]);
+        let mut logs: Vec<f64> = (0..32).map(|place| 0.02 * f64::from(place)).collect();
+        // A storm.
+        batches.drain(4..20);
+        logs.drain(4..20);
+        let found = movement(&batches, &logs).unwrap();
+        assert!((found.last.ln() - 0.02 * 31.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(older_half(&batches, &logs), Some(80));
+        assert_eq!(older_half(&batches[..15], &logs[..15]), Some(80));
+        // Seven in the half.
+        assert_eq!(older_half(&batches[..11], &logs[..11]), None);
+        assert_eq!(older_half(&[], &[]), None);
+    }
+
+    #[test]
     fn what_moves_by_less_than_matters_is_none() {
         let batches = batches(&[40]);
         let slow: Vec<f64> = (0..40).map(|place| 0.001 * f64::from(place)).collect();
@@ -219,7 +255,7 @@ mod tests {
         assert!(level(40, 1.0, 0.03));
         assert!(!level(200, 0.1, 0.08), "it moves for sure");
         // A batch a sitting: all copies are as young.
-        let young: Vec<u32> = (0..5).collect();
+        let young = batches(&[1; 5]);
         assert!(is_level(&young, &[0.1, 0.5, 0.2, 0.3, 0.4]));
         assert!(is_level(&batches(&[1, 1, 1, 2, 1, 1, 1]), &[0.1; 8]));
         assert!(!is_level(&batches(&[2]), &[0.1; 2]));

@@ -44,6 +44,7 @@ fn rules(passes: u32) -> Rules {
         margin: 0.03,
         drop: true,
         screen: true,
+        grows_older: true,
         horizon: Horizon::Passes { passes },
     }
 }
@@ -318,6 +319,7 @@ fn who_left_when_depends_on_no_later_slice() {
         margin: 0.05,
         drop: true,
         screen: true,
+        grows_older: true,
         horizon: Horizon::Time { measured: HORIZON },
     };
     let whole = judge(&rules, &group(5), 5, &slices);
@@ -457,11 +459,15 @@ fn what_moves_is_measured_until_it_is_level() {
     };
     let (left, _) = ends(&rising(1.0, 200));
     assert_eq!(left, Some(39));
-    // By a quarter: the ratio is of all passes, and the age that copies have in them is 0.9 in the mean.
+    // By a quarter: at the look at 60 passes the older half counts, and is level.
     let (left, ratio) = ends(&rising(1.25, 40));
+    assert_eq!(left, Some(59));
+    assert!((ratio / (0.5 * 1.25) - 1.0).abs() < 0.02, "{ratio}");
+    // What rises to the end moves in the older half as well.
+    let (left, ratio) = ends(&rising(1.5, 200));
     assert_eq!(left, None);
     assert!(
-        (ratio / (0.5 * 1.25_f64.powf(0.9)) - 1.0).abs() < 0.01,
+        (ratio / (0.5 * 1.5_f64.powf(0.75)) - 1.0).abs() < 0.01,
         "{ratio}"
     );
     // Too little to matter.
@@ -475,7 +481,7 @@ fn what_moves_is_measured_until_it_is_level() {
     let (left, _) = ends(&only_read[..2 * 20]);
     assert_eq!(left, Some(19));
     // A leader's as well.
-    let mut leads = rising(1.25, 40);
+    let mut leads = rising(2.0, 200);
     for slice in &mut leads {
         if slice.key.cell == 1 {
             slice.elapsed /= 4;
@@ -677,6 +683,7 @@ fn trials(name: &str, effects: &[f64; 5], count: u64) -> Vec<Judgement> {
         margin: 0.05,
         drop: true,
         screen: true,
+        grows_older: true,
         horizon: Horizon::Time { measured },
     };
     (0..count)
@@ -932,6 +939,15 @@ fn a_cell_whose_ratio_moves_does_not_leave() {
             let judgement = judged(moves, sign);
             let found = candidate(&judgement, 1);
             assert_eq!(found.moved.is_some(), moves, "{:?}", found.moved);
+            // The older half counts.
+            let from = if moves { 48 } else { 0 };
+            assert_eq!(
+                judgement.groups[0].young.map_or(0, |young| young.from),
+                from
+            );
+            for candidate in &judgement.groups[0].candidates {
+                assert_eq!((candidate.from, candidate.batches[0].pass), (from, from));
+            }
             // What is faster stays, and ends its group when nothing is open.
             assert_eq!(judgement.groups[0].finished, !moves, "{sign}");
             assert_eq!(found.left.is_some(), !moves && sign > 0.0, "{sign}");

@@ -262,8 +262,17 @@ impl Plan {
             margin: self.margin,
             drop: self.design == Design::Race && self.count(self.compare) > 1,
             screen: source != Source::Predicted,
+            grows_older: source != Source::Predicted
+                && matches!(horizon, Horizon::Time { .. })
+                && !self.is_recorded(),
             horizon,
         }
+    }
+
+    /// Whether its statements were recorded, so that they end.
+    fn is_recorded(&self) -> bool {
+        let own = self.own.as_ref();
+        own.is_some_and(|own| own.transactions().is_some())
     }
 
     /// How many cells are open at the same time at most: all that are compared, or one

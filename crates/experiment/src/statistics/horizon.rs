@@ -57,6 +57,12 @@ impl AlphaSpending {
         self.level.unwrap_or(self.error)
     }
 
+    /// The looks that follow see other values than those before. What was spent stays spent: together
+    /// all keep the error, as its parts add up (Bonferroni).
+    pub fn begin_again(&mut self) {
+        self.walk = Walk::new();
+    }
+
     /// What the next look spends, and its normal critical value; `None` where
     /// it has nothing to spend, or less than 1% more to see, for which the
     /// steps of the walk's integral are too wide.
@@ -117,6 +123,17 @@ mod tests {
     fn one_look_has_the_usual_critical_value() {
         let critical = critical_values(1)[0];
         assert!((critical - 1.959_964).abs() < 1e-5, "{critical}");
+    }
+
+    #[test]
+    fn looks_at_other_values_spend_what_is_left() {
+        let mut spending = AlphaSpending::new(0.05);
+        let level = spending.look(10.0, 0.4);
+        assert!((level - 0.02).abs() < 1e-9, "{level}");
+        spending.begin_again();
+        // Fewer values than before are new ones.
+        let level = spending.look(5.0, 1.0);
+        assert!((level - 0.03).abs() < 1e-9, "{level}");
     }
 
     #[test]

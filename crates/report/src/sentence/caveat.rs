@@ -4,7 +4,7 @@
 mod own;
 
 use octavo_experiment::{
-    caveats::{Caveat, MovedRatio, OverBudget, Severity, UnfilledCell},
+    caveats::{Caveat, MovedRatio, OverBudget, Severity, UnfilledCell, YoungPasses},
     findings::{Findings, WARM},
     lockstep::Horizon,
     machine::{Cause, Disturbance},
@@ -210,6 +210,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             cells,
             transactions,
         } => ratio_moved(findings, cells, *transactions, another),
+        Caveat::Young { groups } => young(findings, groups),
         Caveat::Uneven { cell, ratio, .. } => format!(
             "Over all its time, {} has {} times the throughput of what it is compared with, outside \
              of its interval: rare heavy work is in few batches{another}. Use more --transactions.",
@@ -427,6 +428,36 @@ fn misses_rose(findings: &Findings, cells: &[Cell], factor: Option<f64>, another
     )
 }
 
+/// Ratios with both ends: `16 KiB pages from 0.64x to 0.79x; 2 more`.
+fn movements<'a>(
+    findings: &Findings,
+    cells: impl ExactSizeIterator<Item = &'a MovedRatio>,
+) -> String {
+    let more = cells.len().saturating_sub(NAMED_MAX);
+    let named = |of: &MovedRatio| {
+        let name = findings.plan.cell_name(&of.cell);
+        let [first, last] = factors([of.movement.first, of.movement.last]);
+        format!("{name} from {first} to {last}")
+    };
+    let mut names: Vec<String> = cells.take(NAMED_MAX).map(named).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names.join("; ")
+}
+
+/// That the beginning of sittings does not count.
+fn young(findings: &Findings, groups: &[YoungPasses]) -> String {
+    let passes = groups.iter().map(|group| group.passes).max().unwrap_or(0);
+    let up_to = if groups.len() > 1 { "up to " } else { "" };
+    format!(
+        "Ratios moved while the copies grew older: {}. So {up_to}{} at the beginning of each sitting \
+         do not count.",
+        movements(findings, groups.iter().map(|group| &group.moved)),
+        counted(u64::from(passes), "pass")
+    )
+}
+
 /// Ratios that are others of older copies.
 fn ratio_moved(
     findings: &Findings,
@@ -434,15 +465,6 @@ fn ratio_moved(
     transactions: u64,
     another: &str,
 ) -> String {
-    let named = |of: &MovedRatio| {
-        let name = findings.plan.cell_name(&of.cell);
-        let [first, last] = factors([of.movement.first, of.movement.last]);
-        format!("{name} from {first} to {last}")
-    };
-    let mut names: Vec<String> = cells.iter().take(NAMED_MAX).map(named).collect();
-    if let Some(more @ 1..) = cells.len().checked_sub(NAMED_MAX) {
-        names.push(format!("{more} more"));
-    }
     let budget = match (findings.source, findings.horizon) {
         (Source::Predicted, _) | (_, Some(Horizon::Passes { .. })) => "",
         _ => ", with a larger --budget",
@@ -451,7 +473,7 @@ fn ratio_moved(
         "Ratios moved within {} on the copies: {}. Older data may differ more{another}. Let copies grow \
          older first: --warm-up {}{budget}.",
         counted(transactions, "transaction"),
-        names.join("; "),
+        movements(findings, cells.iter()),
         transactions.saturating_mul(5)
     )
 }
@@ -760,6 +782,12 @@ mod tests {
             "Ratios moved within 28,800 transactions on the copies: 2 KiB pages from 0.79x to 0.92x. Older \
              data may differ more, and another choice may be the best. Let copies grow older first: \
              --warm-up 144000, with a larger --budget."
+        );
+        let said = super::describe(&findings, &findings.caveats[1]);
+        assert_eq!(
+            said,
+            "Ratios moved while the copies grew older: 2 KiB pages from 0.63x to 0.79x. So 40 passes at the \
+             beginning of each sitting do not count."
         );
     }
 

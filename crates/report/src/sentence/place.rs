@@ -200,7 +200,11 @@ pub(crate) fn data(findings: &Findings) -> Option<String> {
 
 /// `88 passes`, or how many of them count.
 pub(super) fn counted_passes(findings: &Findings) -> String {
-    match findings.screened.all() {
+    let young = findings.groups.iter().map(|group| {
+        let young = group.young.as_ref();
+        young.map_or(0, |young| young.all_passes)
+    });
+    match findings.screened.all() + young.min().unwrap_or(0) {
         0 => counted(findings.passes, "pass"),
         out => format!(
             "{} of {}",

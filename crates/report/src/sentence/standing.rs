@@ -169,6 +169,7 @@ mod tests {
             groups: vec![GroupJudgement {
                 candidates: vec![two, Candidate::default(), eight, sixteen, last],
                 finished,
+                young: None,
             }],
             levels: Levels::default(),
         }

@@ -437,6 +437,8 @@ impl<'a> Machine<'a> {
             margin: plan.margin,
             drop: plan.design == Design::Race && plan.count(plan.compare) > 1,
             screen: self.scenario.source != Source::Predicted,
+            grows_older: self.scenario.source != Source::Predicted
+                && matches!(horizon, Horizon::Time { .. }),
             horizon,
         };
         let groups = plan.groups();

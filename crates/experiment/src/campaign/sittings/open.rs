@@ -19,7 +19,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, Sitting},
     inputs::Input,
-    lockstep::{BATCH_PASSES, Slice, SliceKey},
+    lockstep::{BATCH_PASSES, Judgement, Slice, SliceKey},
     record::{RunKey, RunRecord, Source, UNFINISHED},
     run::RunError,
 };
@@ -49,6 +49,15 @@ struct OpenSitting<'s> {
 
 /// The fewest passes of the first sitting, whatever the budget.
 const FEWEST_PASSES: usize = 2 * BATCH_PASSES;
+
+/// Whether a sitting is to go on instead of others that follow: a ratio moved, and copies that have
+/// grown older tell more than fresh ones. Not where cells wait for another one: for their turn, or as
+/// they failed in this.
+fn wants_older(judgement: &Judgement, live: &[(usize, Vec<usize>)], open: &[usize]) -> bool {
+    let is_young = |group: usize| judgement.groups[group].young.is_some();
+    let mut cells = live.iter().flat_map(|(_, cells)| cells);
+    cells.all(|cell| open.contains(cell)) && live.iter().any(|&(group, _)| is_young(group))
+}
 
 impl Campaign<'_> {
     /// One sitting of some groups.
@@ -109,7 +118,7 @@ impl Campaign<'_> {
             let spent = self.monitor.spent();
             self.beginning = spent.saturating_sub(begun);
             let until = self.plan_time(turn.len(), closing)?;
-            self.measure(&mut sitting, turn, until)
+            self.measure(&mut sitting, turn, until, closing)
         });
         if let Err(error) = measured {
             // What was measured stays, though nothing was checked.
@@ -320,7 +329,8 @@ impl Campaign<'_> {
         &mut self,
         sitting: &mut OpenSitting<'_>,
         turn: &[(usize, Vec<usize>)],
-        until: Option<Duration>,
+        mut until: Option<Duration>,
+        closing: Duration,
     ) -> Result<(), CampaignError> {
         let decided = match self.settings.slices.transactions {
             None => self.session.store.slice_transactions()?,
@@ -351,6 +361,12 @@ impl Campaign<'_> {
                 let judgement = self.judge();
                 self.monitor.standings(self.plan(), &judgement);
                 let live = self.live(&judgement);
+                let is_last = until.is_none() || self.sittings_left <= 1;
+                if !is_last && wants_older(&judgement, &live, &sitting.open) {
+                    // All the time that is left.
+                    until = self.budget().map(|budget| budget.saturating_sub(closing));
+                    self.sittings_left = 1;
+                }
                 let goes_on = |cell: &usize| live.iter().any(|(_, cells)| cells.contains(cell));
                 let mut over = sitting.open.clone();
                 over.retain(|cell| !goes_on(cell));

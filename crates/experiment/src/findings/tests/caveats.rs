@@ -1,7 +1,7 @@
 //! Warnings beside the figures.
 
 use super::*;
-use crate::lockstep::Movement;
+use crate::lockstep::{BATCH_PASSES, Movement};
 
 #[test]
 fn a_cache_that_still_warmed_is_a_caveat() {
@@ -246,8 +246,10 @@ fn what_could_not_be_recorded_is_a_caveat() {
 #[test]
 fn a_ratio_that_moves_as_copies_grow_older_is_a_caveat() {
     // 64 KiB pages take 4 times as long at the beginning of a sitting, and twice at its end.
+    let time = |measured| Horizon::Time { measured };
     let found = |grows_nearer: bool| {
-        findings_of(
+        findings_over(
+            time,
             |_, _, figures| Ok(figures),
             move |slice| {
                 let key = slice.key;
@@ -272,9 +274,22 @@ fn a_ratio_that_moves_as_copies_grow_older_is_a_caveat() {
     assert_eq!(caveat.severity(), Severity::Choice);
     assert_eq!(cells.len(), 1);
     assert_eq!(cells[0].cell.page_size, octavo_units::PageSize::kib(64));
+    // The older half counts, and it moves as well.
     let Movement { first, last } = cells[0].movement;
     assert!(
-        (first - 0.255).abs() < 0.01 && (last - 0.48).abs() < 0.02,
+        (first - 0.36).abs() < 0.01 && (last - 0.48).abs() < 0.02,
         "{first} {last}"
     );
+    let young = |found: &Findings| found.groups[0].young.as_ref().map(|of| of.passes);
+    assert_eq!([young(&still), young(&moving)], [None, Some(PASSES / 2)]);
+    let is_told = |caveat: &Caveat| {
+        let is_told = matches!(caveat, Caveat::Young { groups } if groups[0].passes == PASSES / 2);
+        is_told && caveat.severity() == Severity::Note
+    };
+    assert!(moving.caveats.iter().any(is_told), "{:?}", moving.caveats);
+    // Of all cells of the group.
+    for cell in &moving.groups[0].cells {
+        assert_eq!(cell.batches[0].pass, PASSES / 2);
+        assert_eq!(cell.passes_counted, cell.batches.len() * BATCH_PASSES);
+    }
 }

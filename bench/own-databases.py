@@ -8,9 +8,10 @@
 `make` writes NAME.db with 4 KiB pages and scripts: tables, keys and indexes that the named
 project has for its main statements, in as few columns as these need, with made-up rows of
 usual lengths. The others print a line of JSON for each: 16 over 4 KiB pages as Octavo answers
-(`--os-cache whole`), and by hand: PLAIN (own_plain.c) on copies that VACUUM INTO wrote, a fresh
-one for each run, in turn, with all of the copy in the OS's memory. `ask` gives Octavo 35 s and
-`by-hand` takes a minute; with `-long` it is five minutes, and ten for each cell by hand.
+(`--os-cache whole`), and by hand: PLAIN (own_plain.c) on copies that VACUUM INTO wrote, in turn,
+with all of the copy in the OS's memory. `ask` gives Octavo 35 s and `by-hand` takes a minute, with a
+fresh copy for each run; with `-long` it is five minutes, and ten for each cell by hand, on one copy
+each that grows older from run to run.
 """
 import json, math, os, random, shutil, sqlite3, statistics, string, subprocess, sys
 from typing import NamedTuple
@@ -26,9 +27,10 @@ class Length(NamedTuple):
     warm_s: int
     run_s: int
     budget: str
+    is_fresh: bool
 
 
-SHORT, LONG = Length(4, 2, 4, "35s"), Length(8, 5, 70, "5m")
+SHORT, LONG = Length(4, 2, 4, "35s", True), Length(8, 5, 70, "5m", False)
 
 
 def text(draw, least, most):
@@ -125,7 +127,8 @@ VAULTWARDEN = {"open@6": rf"""\set c random(0, 199999)
 SELECT uuid, name, data FROM ciphers WHERE uuid = {IDENTITY.format("c")};
 SELECT folder_uuid FROM folders_ciphers WHERE cipher_uuid = {IDENTITY.format("c")};
 """, "save@3": rf"""\set c random(0, 199999)
-UPDATE ciphers SET updated_at = '2026-11-27 11:00:00', name = name WHERE uuid = {IDENTITY.format("c")};
+\set t random(0, 86399)
+UPDATE ciphers SET updated_at = printf('2026-11-27 %08d', :t), name = name WHERE uuid = {IDENTITY.format("c")};
 """, "sync@1": rf"""\set u random(0, 1499)
 SELECT uuid, name, data FROM ciphers WHERE user_uuid = {IDENTITY.format("u")};
 """}
@@ -386,26 +389,31 @@ def octavo_ratio(octavo, folder, name, budget):
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
 
 
+def remove_database(path):
+    for end in ("", "-wal", "-shm"):
+        if os.path.exists(path + end):
+            os.remove(path + end)
+
+
 def by_hand(plain, folder, name, length):
     """Transactions a second of each pair, 4 and 16 KiB pages."""
     copies = {}
     for size in SIZES:
         copies[size] = os.path.join(folder, f"{name}-{size}.copy")
-        if os.path.exists(copies[size]):
-            os.remove(copies[size])
+        remove_database(copies[size])
         database = sqlite3.connect(os.path.join(folder, name + ".db"))
         database.execute(f"PRAGMA page_size={size}")
         database.execute("VACUUM INTO ?", [copies[size]])
         database.close()
-    run = os.path.join(folder, "run.db")
+    runs = {size: os.path.join(folder, f"{name}-{size}.run") for size in SIZES}
     pairs = []
     for pair in range(length.pairs):
         rates = {}
         for size in SIZES if pair % 2 == 0 else reversed(SIZES):
-            for end in ("", "-wal", "-shm"):
-                if os.path.exists(run + end):
-                    os.remove(run + end)
-            shutil.copyfile(copies[size], run)
+            run = runs[size]
+            if length.is_fresh or pair == 0:
+                remove_database(run)
+                shutil.copyfile(copies[size], run)
             os.sync()
             with open(run, "rb") as file:
                 while file.read(1 << 20):
@@ -414,9 +422,8 @@ def by_hand(plain, folder, name, length):
             answer = subprocess.run(words + list(scripts_of(folder, name)), check=True, stdout=subprocess.PIPE)
             rates[size] = float(answer.stdout)
         pairs.append((rates[4096], rates[16384]))
-    for path in [*copies.values(), run, run + "-wal", run + "-shm"]:
-        if os.path.exists(path):
-            os.remove(path)
+    for path in [*copies.values(), *runs.values()]:
+        remove_database(path)
     return pairs
 
 

@@ -39,7 +39,7 @@ pub struct YoungPasses {
     pub passes: u32,
     /// How many of all sittings together, without those that are left out for another reason.
     pub all_passes: usize,
-    /// The ratio that moved, of several the one that moved most, until that was found.
+    /// The ratio that was found to move first, of several the one that moved most, until then.
     #[serde(flatten)]
     pub moved: MovedRatio,
 }

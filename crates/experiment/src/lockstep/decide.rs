@@ -338,15 +338,15 @@ impl<'a> GroupStanding<'a> {
         if from <= self.from() {
             return;
         }
-        let cell = self.group.cells[place];
-        let first = match self.young {
-            Some(young) if young.cell == cell => young.movement.first,
-            _ => movement.first,
+        let found = Young {
+            from,
+            cell: self.group.cells[place],
+            movement,
         };
+        // What was found first: a line through later passes has other ends.
         self.young = Some(Young {
             from,
-            cell,
-            movement: Movement { first, ..movement },
+            ..self.young.unwrap_or(found)
         });
         self.spending.begin_again();
     }
@@ -542,6 +542,7 @@ impl<'a> GroupStanding<'a> {
         let open = self.left[place].is_none() && decision == Decision::Open;
         let counted = batches.count(self.from()) as f64 / batches.count(0).max(1) as f64;
         let counted_s = measured.as_secs_f64() * counted;
+        let young_s = measured.as_secs_f64() - counted_s;
         Candidate {
             ratio: said.map(|said| said.interval),
             decision: Some(decision),
@@ -554,7 +555,7 @@ impl<'a> GroupStanding<'a> {
             moved: last.map_or_else(|| series.movement(), |last| last.moved),
             more: estimate
                 .filter(|_| open)
-                .and_then(|of| more(&of, rules.margin, level, counted_s)),
+                .and_then(|of| more(&of, rules.margin, level, [counted_s, young_s])),
             ..alone
         }
     }
@@ -583,11 +584,18 @@ fn by_sitting(series: &Series) -> Vec<(u32, Interval)> {
 
 /// An open interval settles when it leaves 1 outside or stays within the
 /// margin, whichever is nearer; its width falls with the root of time.
-fn more(estimate: &Estimate, margin: f64, level: f64, counted_s: f64) -> Option<Duration> {
+///
+/// Fresh copies have to grow as old again, in about the time that does not count.
+fn more(
+    estimate: &Estimate,
+    margin: f64,
+    level: f64,
+    [counted_s, young_s]: [f64; 2],
+) -> Option<Duration> {
     let distance = estimate.mean.abs();
     let room = distance.max(margin.ln_1p() - distance);
     let multiple = (estimate.half_width(level) / room).powi(2) - 1.0;
     (multiple <= MORE_MAX)
-        .then(|| Duration::try_from_secs_f64(multiple.max(0.0) * counted_s).ok())
+        .then(|| Duration::try_from_secs_f64(multiple.max(0.0) * counted_s + young_s).ok())
         .flatten()
 }

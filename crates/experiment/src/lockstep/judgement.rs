@@ -114,9 +114,9 @@ pub struct GroupJudgement {
 pub struct Young {
     /// Up to this pass.
     pub from: u32,
-    /// The number of the cell whose ratio moved, of several the one that moved most.
+    /// The number of the cell whose ratio was found to move first, of several the one that moved most.
     pub cell: usize,
-    /// How it moved until the last look that found it.
+    /// How it moved until then.
     pub movement: Movement,
 }
 

@@ -70,14 +70,12 @@ struct Since {
 fn add_reference(levels: &mut Levels, reference: Since, anchor: Option<Since>, batches: &Batches) {
     let own = batches.series(reference.cell, None, reference.from);
     let wanted = LINK_MIN.min(own.batches.len().max(1));
+    // Of what counts for both: where one was over while copies were young, nothing is known of the
+    // two at one age.
     let link = anchor.and_then(|anchor| {
-        // Of what counts for both, or, where one was over before, of all that both have.
-        let from = [reference.from.max(anchor.from), 0];
-        let links = from.map(|from| batches.series(reference.cell, Some(anchor.cell), from));
-        let link = links
-            .into_iter()
-            .find(|link| link.batches.len() >= wanted)?;
-        Some((anchor.cell, link))
+        let from = reference.from.max(anchor.from);
+        let link = batches.series(reference.cell, Some(anchor.cell), from);
+        (link.batches.len() >= wanted).then_some((anchor.cell, link))
     });
     match link {
         Some((anchor, link)) => levels.add_ratio(reference.cell, anchor, link.mean()),

@@ -13,7 +13,10 @@ use octavo_workload::{
     user::{Own, OwnDigests, OwnRecording},
 };
 
-use super::caveat::{digested_part, page_cache_did, recorded_part};
+use super::{
+    caveat::{digested_part, page_cache_did, recorded_part},
+    place::young_passes,
+};
 use crate::{
     naming,
     number::{counted, distinct, join, list, number, percent, seconds},
@@ -338,8 +341,12 @@ fn measured(findings: &Findings) -> String {
         0 => String::new(),
         late => format!(", {} after all was decided", counted(late, "pass")),
     };
+    let young = match young_passes(findings) {
+        0 => String::new(),
+        young => format!(", {} of young copies", counted(young, "pass")),
+    };
     format!(
-        "{} in {}{slice}; {} left out{late}, {} failed",
+        "{} in {}{slice}; {} left out{late}{young}, {} failed",
         counted(findings.passes, "pass"),
         counted(findings.sittings, "sitting"),
         counted(findings.screened.disturbed(), "pass"),

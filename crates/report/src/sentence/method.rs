@@ -162,11 +162,18 @@ fn batches(findings: &Findings) -> String {
 /// Which measured passes do not count.
 fn passes_left_out(findings: &Findings) -> String {
     format!(
-        "A pass is left out when it takes more than 1.5 times as long as its work does{}, else \
+        "{}A pass is left out when it takes more than 1.5 times as long as its work does{}, else \
          when other programs move more than 1.25 times as many bytes of the disk as usual in that time \
          and 1 MiB a second more. Its work is what is usual, and what it did beyond that on processors, \
          reads and the log. What is usual is the sum of its cells' medians in the passes around it. The rule \
          was fixed beforehand and does not know who leads.",
+        match findings.groups.iter().any(|group| group.young.is_some()) {
+            true => {
+                "Where a ratio moves while copies grow older, passes before half of the longest sitting do \
+                 not count for its group: looks at the ratio itself decide that. "
+            }
+            false => "",
+        },
         match naming::times_checkpoints(findings) {
             true => ", checkpoints aside",
             false => "",

@@ -198,13 +198,18 @@ pub(crate) fn data(findings: &Findings) -> Option<String> {
     })
 }
 
-/// `88 passes`, or how many of them count.
-pub(super) fn counted_passes(findings: &Findings) -> String {
+/// Passes of copies that were young, which do not count for any group.
+pub(super) fn young_passes(findings: &Findings) -> usize {
     let young = findings.groups.iter().map(|group| {
         let young = group.young.as_ref();
         young.map_or(0, |young| young.all_passes)
     });
-    match findings.screened.all() + young.min().unwrap_or(0) {
+    young.min().unwrap_or(0)
+}
+
+/// `88 passes`, or how many of them count.
+pub(super) fn counted_passes(findings: &Findings) -> String {
+    match findings.screened.all() + young_passes(findings) {
         0 => counted(findings.passes, "pass"),
         out => format!(
             "{} of {}",

@@ -70,8 +70,7 @@ struct Since {
 fn add_reference(levels: &mut Levels, reference: Since, anchor: Option<Since>, batches: &Batches) {
     let own = batches.series(reference.cell, None, reference.from);
     let wanted = LINK_MIN.min(own.batches.len().max(1));
-    // Of what counts for both: where one was over while copies were young, nothing is known of the
-    // two at one age.
+    // Only passes that count for both groups: copies of different ages are not compared.
     let link = anchor.and_then(|anchor| {
         let from = reference.from.max(anchor.from);
         let link = batches.series(reference.cell, Some(anchor.cell), from);
@@ -79,7 +78,7 @@ fn add_reference(levels: &mut Levels, reference: Since, anchor: Option<Since>, b
     });
     match link {
         Some((anchor, link)) => levels.add_ratio(reference.cell, anchor, link.mean()),
-        _ => add_alone(levels, reference, batches),
+        None => add_alone(levels, reference, batches),
     }
 }
 

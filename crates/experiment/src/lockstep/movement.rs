@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::statistics::critical_t;
+use crate::statistics::{critical_t, mean};
 
 /// How a ratio moved within sittings: the ends of a straight line through the logarithms of its
 /// batches, over their passes.
@@ -101,8 +101,8 @@ impl Line {
         for of_sitting in batches.chunk_by(|one, next| one.0 == next.0) {
             let (own, others) = rest.split_at(of_sitting.len());
             rest = others;
-            let middle = mean(of_sitting.iter().map(age));
-            let center = mean(own.iter().copied());
+            let middle = mean(&of_sitting.iter().map(age).collect::<Vec<f64>>());
+            let center = mean(own);
             for (batch, log) in of_sitting.iter().zip(own) {
                 let (age, log) = (age(batch) - middle, log - center);
                 squares += age * age;
@@ -120,13 +120,12 @@ impl Line {
         let slope = products / squares;
         // What the line leaves of the squares; rounding can make nothing less than that.
         let left = (left - slope * products).max(0.0);
-        let ages = || batches.iter().map(age);
-        let youngest = ages().fold(f64::INFINITY, f64::min);
-        let oldest = ages().fold(0.0, f64::max);
+        let ages: Vec<f64> = batches.iter().map(age).collect();
+        let youngest = ages.iter().copied().fold(f64::INFINITY, f64::min);
+        let oldest = ages.iter().copied().fold(0.0, f64::max);
         // The line goes through the mean of all at their mean age.
-        let center = mean(logs.iter().copied());
         Some(Self {
-            first: center - slope * (mean(ages()) - youngest),
+            first: mean(logs) - slope * (mean(&ages) - youngest),
             change: slope * (oldest - youngest),
             error: (left / freedom / squares).sqrt() * (oldest - youngest),
             freedom,
@@ -147,11 +146,6 @@ impl Line {
     fn half_width(&self, error: f64) -> f64 {
         critical_t(error, self.freedom) * self.error
     }
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    values.sum::<f64>() / count
 }
 
 #[cfg(test)]

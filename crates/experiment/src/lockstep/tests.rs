@@ -912,6 +912,42 @@ fn ratios_of_groups_cover_as_often_as_they_say() {
 }
 
 #[test]
+fn groups_of_different_ages_have_no_ratio() {
+    let groups = vec![
+        Group {
+            cells: vec![0, 1],
+            reference: 0,
+        },
+        Group {
+            cells: vec![2, 3],
+            reference: 0,
+        },
+    ];
+    // The first is over after 40 passes; a ratio of the second doubles until the end, or does not.
+    let judged = |rises: bool| {
+        let mut slices = slices(&[200], 4, |slice| {
+            take(slice, 1.0);
+            if slice.key.cell == 3 && rises {
+                let age = f64::from(slice.key.pass) / 200.0;
+                slice.elapsed = slice.elapsed.mul_f64(2.0 / age.exp2());
+            }
+        });
+        slices.retain(|slice| slice.key.cell > 1 || slice.key.pass < 40);
+        judge(&rules(200), &groups, 4, &slices)
+    };
+    for rises in [true, false] {
+        let judgement = judged(rises);
+        assert_eq!(judgement.groups[0].young, None);
+        assert_eq!(judgement.groups[1].young.is_some(), rises);
+        let levels = judgement.levels;
+        assert_eq!(levels.ratio(0, 2, 0.05).is_none(), rises);
+        for cell in 0..4 {
+            assert!(levels.throughput(cell, 0.05).is_some(), "{cell}");
+        }
+    }
+}
+
+#[test]
 fn a_cell_whose_ratio_moves_does_not_leave() {
     const PASSES: u32 = 100;
     // From the same to 35% longer or shorter, a little unevenly; or half of that all the time.

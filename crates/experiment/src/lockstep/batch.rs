@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     Batch, ScreenedPass, Slice,
-    movement::{Movement, Place, is_level, movement, older_half},
+    movement::{Movement, Place, at_age, is_level, movement, older_half},
     screen::{Pass, screen},
 };
 use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
@@ -136,6 +136,11 @@ impl Series {
     /// Whether it is known that it moves by little.
     pub(super) fn is_level(&self) -> bool {
         is_level(&self.places(), &self.logs)
+    }
+
+    /// The logarithm of a ratio once copies are so many times as old, if it is known to move at all.
+    pub(super) fn at_age(&self, times: f64) -> Option<f64> {
+        at_age(&self.places(), &self.logs, times)
     }
 
     fn places(&self) -> Vec<Place> {

@@ -425,11 +425,23 @@ impl<'a> GroupStanding<'a> {
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
         let to_reference = |place: usize| self.series(batches, place, self.group.reference);
+        let is_read_only = |place: usize| {
+            let cells = [place, self.group.reference].map(|at| self.group.cells[at]);
+            !cells.into_iter().any(|cell| batches.has_written(cell))
+        };
+        // Whether all that was said holds at the horizon too, if ratios go on as they do.
+        let lasts = |place: usize| {
+            let own = results.iter().find(|(own, _)| *own == place);
+            let said = own.and_then(|(_, result)| *result);
+            let later = to_reference(place).at_age(moment.share.recip().max(1.0));
+            said.zip(later).is_none_or(|(said, later)| {
+                is_read_only(place) || said.decision.holds_at(later, rules.margin)
+            })
+        };
         // More time would not help where a cell gives no more results, or where nobody changes its copy.
         let is_settled = |place: usize| {
-            let [own, reference] = [place, self.group.reference].map(|at| self.group.cells[at]);
-            let is_read_only = !batches.has_written(own) && !batches.has_written(reference);
-            absences[own].is_gone() || is_read_only || to_reference(place).is_level()
+            let is_level = to_reference(place).is_level() && lasts(place);
+            absences[self.group.cells[place]].is_gone() || is_read_only(place) || is_level
         };
         let leads_for_good = leader.filter(|&place| is_settled(place));
         // The ratio that an answer stands on is measured until it is known to be level: the
@@ -457,7 +469,7 @@ impl<'a> GroupStanding<'a> {
                     _ => return None,
                 };
                 // Older copies may have another ratio.
-                let moves = to_reference(place).movement().is_some();
+                let moves = to_reference(place).movement().is_some() || !lasts(place);
                 (nearest != Some(place) && !moves).then_some((place, why))
             })
             .collect();

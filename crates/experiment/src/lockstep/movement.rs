@@ -61,6 +61,17 @@ pub(super) fn is_level(batches: &[Place], logs: &[f64]) -> bool {
     }
 }
 
+/// The logarithm of a ratio once its copies are so many times as old as the oldest batch found them, if
+/// it goes on as it does: `None` where it is not known to move at all.
+///
+/// # Panics
+/// If there are not as many logarithms as batches.
+pub(super) fn at_age(batches: &[Place], logs: &[f64], times: f64) -> Option<f64> {
+    let line = Line::through(batches, logs)?;
+    let is_known = line.change.abs() > line.half_width(LEVEL_ERROR);
+    is_known.then(|| line.at(line.oldest * times))
+}
+
 /// The pass with which the older half of all begins, if the ratio in that half can be asked whether it
 /// moves.
 pub(super) fn older_half(batches: &[Place], logs: &[f64]) -> Option<u32> {
@@ -76,7 +87,10 @@ pub(super) fn older_half(batches: &[Place], logs: &[f64]) -> Option<u32> {
 /// A copy is as old as its sitting is long, so that each sitting has a mean of its own, and all have
 /// one slope.
 struct Line {
-    /// At the youngest batch.
+    /// The passes of the youngest batch and the oldest one.
+    youngest: f64,
+    oldest: f64,
+    /// At the youngest one.
     first: f64,
     /// From there to the oldest one.
     change: f64,
@@ -125,11 +139,18 @@ impl Line {
         let oldest = ages.iter().copied().fold(0.0, f64::max);
         // The line goes through the mean of all at their mean age.
         Some(Self {
+            youngest,
+            oldest,
             first: mean(logs) - slope * (mean(&ages) - youngest),
             change: slope * (oldest - youngest),
             error: (left / freedom / squares).sqrt() * (oldest - youngest),
             freedom,
         })
+    }
+
+    /// At a pass.
+    fn at(&self, pass: f64) -> f64 {
+        self.first + self.change * (pass - self.youngest) / (self.oldest - self.youngest)
     }
 
     /// The movement along it, if that is sure and matters.
@@ -227,6 +248,21 @@ mod tests {
         let batches = batches(&[40]);
         let slow: Vec<f64> = (0..40).map(|place| 0.001 * f64::from(place)).collect();
         assert_eq!(movement(&batches, &slow), None);
+    }
+
+    #[test]
+    fn what_moves_for_sure_is_followed_however_slow_it_is() {
+        let batches = batches(&[40]);
+        let drifting = |rise: f64| -> Vec<f64> {
+            let places = 0..40;
+            places
+                .map(|place| -0.1 + rise * f64::from(place) / 39.0 + noise(place as usize) / 10.0)
+                .collect()
+        };
+        let later = at_age(&batches, &drifting(0.01), 20.0).unwrap();
+        assert!((later - 0.1).abs() < 0.02, "{later}");
+        assert_eq!(at_age(&batches, &drifting(0.0), 20.0), None);
+        assert_eq!(at_age(&batches[..7], &drifting(0.5)[..7], 20.0), None);
     }
 
     #[test]

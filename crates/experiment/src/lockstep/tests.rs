@@ -473,6 +473,20 @@ fn what_moves_is_measured_until_it_is_level() {
     // Too little to matter.
     let (left, _) = ends(&rising(1.04, 200));
     assert_eq!(left, Some(39));
+    // What is going to pass 1, however slowly, is measured on: 9% worse, and 1 at the end of pass 110.
+    let slowly = |passes: u32| {
+        let mut slices = rising(1.1, 110);
+        let shorter = |slice: &mut Slice| {
+            if slice.key.cell == 1 {
+                slice.elapsed = slice.elapsed.mul_f64(1.1 / 2.0);
+            }
+        };
+        slices.iter_mut().for_each(shorter);
+        let judgement = judge(&rules(200), &group(2), 2, &slices[..2 * passes as usize]);
+        let candidate = candidate(&judgement, 1);
+        (candidate.decision, candidate.left.is_some())
+    };
+    assert_eq!(slowly(40), (Some(Decision::Worse), false));
     // What nobody changes is as old as it was.
     let mut only_read = rising(1.25, 40);
     only_read

@@ -198,6 +198,18 @@ pub enum Decision {
     Open,
 }
 
+impl Decision {
+    /// Whether a ratio of this logarithm would be called the same, if it were known exactly.
+    pub(crate) fn holds_at(self, log: f64, margin: f64) -> bool {
+        match self {
+            Self::Better => log > 0.0,
+            Self::Worse => log < 0.0,
+            Self::Equivalent => log.abs() <= margin.ln_1p(),
+            Self::Open => true,
+        }
+    }
+}
+
 /// Whether the first of a ratio's two leads the second so far: by more than the margin, and
 /// with an interval that says something. Less is no difference, or chance.
 pub fn leads(ratio: &Interval, margin: f64) -> bool {

@@ -41,6 +41,12 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
     if matches!(error, CampaignError::Stopped) {
         return Failure::Interrupted(kept(&directory.join(STORE)));
     }
+    if let CampaignError::Full { .. } = &error
+        && let Some(kept) = measured(&directory.join(STORE))
+    {
+        let report = format!("'octavo report {}' shows it", shell::word(directory));
+        return Failure::Fault(anyhow!("{error}; {kept}, and {report}"));
+    }
     if let CampaignError::Files(_) = &error {
         return with_remedy(&error, TOO_MANY_FILES);
     }
@@ -50,16 +56,19 @@ pub(crate) fn failure(error: CampaignError, directory: &Path) -> Failure {
 
 /// What an experiment that was interrupted left in its store, and how it goes on.
 fn kept(store: &Path) -> String {
-    let findings = Store::open(store).ok();
-    let findings = findings.and_then(|store| Findings::read(&store).ok().flatten());
-    match findings {
-        Some(found) if found.measured_s > 0.0 => format!(
-            "what was measured is kept in {}; repeat the command to resume",
-            store.display()
-        ),
-        _ if store.exists() => "nothing was measured yet; repeat the command to resume".into(),
-        _ => "nothing was measured yet".into(),
+    match measured(store) {
+        Some(kept) => format!("{kept}; repeat the command to resume"),
+        None if store.exists() => "nothing was measured yet; repeat the command to resume".into(),
+        None => "nothing was measured yet".into(),
     }
+}
+
+/// That a store has something measured, if it has.
+fn measured(store: &Path) -> Option<String> {
+    let opened = Store::open(store).ok()?;
+    let found = Findings::read(&opened).ok()??;
+    let is_some = found.measured_s > 0.0;
+    is_some.then(|| format!("what was measured is kept in {}", store.display()))
 }
 
 /// The same with what to do about it.

@@ -108,7 +108,11 @@ pub fn campaign(
         Some(_) => monitor,
     };
     let (path, before) = (executor.store(), store.slices()?.len());
-    let kept = settings.budget.map_or(Duration::ZERO, budget::elsewhere);
+    // For predicting other disks.
+    let kept = settings
+        .budget
+        .filter(|_| plan.compared_elsewhere().is_some());
+    let kept = kept.map_or(Duration::ZERO, budget::elsewhere);
     let campaign = Campaign::new(settings, store, executor.source(), &monitor)?.keeping(kept);
     let session = campaign.session();
     let carried = campaign.carry_out(&mut executor);

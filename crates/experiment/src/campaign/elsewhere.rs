@@ -109,20 +109,9 @@ struct MeasuredHere {
 
 impl MeasuredHere {
     fn read(plan: &Plan, found: &Findings, store: &Store) -> Result<Option<Self>, StoreError> {
-        let ([database], [_], [_], [_], [_], Some(&memory)) = (
-            plan.databases.as_slice(),
-            plan.storages.as_slice(),
-            plan.clients.as_slice(),
-            plan.cpus.as_slice(),
-            plan.data.as_slice(),
-            plan.memories.iter().max(),
-        ) else {
+        let Some((database, memory)) = plan.compared_elsewhere() else {
             return Ok(None);
         };
-        // What the user's own statements touch is not known.
-        if plan.own.is_some() {
-            return Ok(None);
-        }
         let Ok(calibrated) = Calibrated::from_store(store, plan, "these results") else {
             return Ok(None);
         };

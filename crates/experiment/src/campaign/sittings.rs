@@ -286,7 +286,10 @@ impl<'a> Campaign<'a> {
             .max(budget::sitting(size, cells.len()))
             .saturating_add(loads);
         let wanted = self.monitor.spent().saturating_add(sitting);
-        let wanted = wanted.saturating_add(budget::elsewhere(wanted.mul_f64(1.1)));
+        let wanted = match self.kept.is_zero() {
+            true => wanted,
+            false => wanted.saturating_add(budget::elsewhere(wanted.mul_f64(1.1))),
+        };
         let left = budget.saturating_sub(self.monitor.spent());
         self.monitor.note(&format!(
             "nothing more was measured: {} s are left of the budget of {} s, too little for \

@@ -255,6 +255,22 @@ impl Plan {
         self.seed.derive("inputs", u64::from(sitting))
     }
 
+    /// The database and the largest memory of what is compared, where other disks can have the same
+    /// predicted: with one of all else, and statements of which it is known what they touch.
+    pub(crate) fn compared_elsewhere(&self) -> Option<(&TestedDatabase, ByteCount)> {
+        let ([database], [_], [_], [_], [_], Some(&memory)) = (
+            self.databases.as_slice(),
+            self.storages.as_slice(),
+            self.clients.as_slice(),
+            self.cpus.as_slice(),
+            self.data.as_slice(),
+            self.memories.iter().max(),
+        ) else {
+            return None;
+        };
+        self.own.is_none().then_some((database.as_ref(), memory))
+    }
+
     /// How its cells are compared. A cell that is compared with nothing is
     /// measured to the end: there is nothing to decide.
     pub(crate) fn rules(&self, horizon: Horizon, source: Source) -> Rules {

@@ -62,6 +62,8 @@ struct Calculated {
     lasts: Duration,
     /// With this memory transactions take 20 times as long.
     slow_memory: Option<ByteCount>,
+    /// With pages of this size transactions take half as long each time that so many were done.
+    halves: Option<(u32, u32)>,
 }
 
 /// A cell that is open.
@@ -178,13 +180,18 @@ impl Sitting for CalculatedSitting<'_> {
         if self.executor.failing.contains(page_size) && slices >= self.executor.failing_from {
             return Err(CampaignError::Run(RunError::Died("gone".into())));
         }
+        let age = match self.executor.halves {
+            Some((halving, every)) if halving == *page_size => *done as f64 / f64::from(every),
+            _ => 0.0,
+        };
+        let level = *level * 0.5_f64.powf(age);
         *done += transactions;
         let place = u64::from(key.pass) * 1000 + key.cell as u64;
         let mut generator = self.seed.derive("wobble", place).generator();
         let amount = if *page_size == 1024 { 1.6 } else { 0.01 };
         let wobble = 1.0 + amount * (generator.random::<f64>() - 0.5);
         let is_slow = self.executor.slow_passes.contains(&key.pass);
-        let level = if is_slow { 2.0 * *level } else { *level };
+        let level = if is_slow { 2.0 * level } else { level };
         Ok(Slice {
             key,
             transactions,
@@ -714,31 +721,62 @@ fn slices_are_as_long_as_slow_groups_allow() {
     assert_eq!(transactions_of(plan.memories.last().copied()), 10);
 }
 
+/// Carries out a plan within a budget; what was found, and what was said meanwhile.
+fn within(
+    budget: Duration,
+    plan: Plan,
+    transactions: u64,
+    mut executor: Calculated,
+) -> (Findings, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = CampaignSettings {
+        budget: Some(budget),
+        passes: None,
+        calibrate: false,
+        slices: SliceLength {
+            transactions: Some(transactions),
+            warm_up: None,
+        },
+        ..settings(directory.path(), plan)
+    };
+    let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
+    store.adopt(&settings.plan, settings.slices, "0").unwrap();
+    let observer = Noting {
+        stop: executor.stop.clone(),
+        notes: Mutex::default(),
+    };
+    let monitor = Monitor::new(&observer, Duration::ZERO, settings.budget);
+    let campaign = Campaign::new(&settings, store, executor.source(), &monitor).unwrap();
+    let found = campaign.carry_out(&mut executor).unwrap();
+    (found, observer.notes.into_inner().unwrap().join("\n"))
+}
+
+#[test]
+fn where_a_ratio_moves_the_first_sitting_is_the_only_one() {
+    let sittings = |halves| {
+        let mut plan = one_group();
+        plan.page_sizes.truncate(2);
+        let executor = Calculated {
+            lasts: Duration::from_millis(2),
+            halves,
+            ..measuring()
+        };
+        let (found, _) = within(Duration::from_secs(6), plan, 2, executor);
+        (found.sittings > 1, found.groups[0].young.is_some())
+    };
+    assert_eq!(sittings(None), (true, false));
+    // A look at a twentieth of the budget has 75 passes.
+    assert_eq!(sittings(Some((8192, 1_000))), (false, true));
+}
+
 #[test]
 fn passes_that_take_longer_than_the_budget_are_told() {
     let said = |budget: Duration, lasts: Duration| {
-        let directory = tempfile::tempdir().unwrap();
-        let mut executor = Calculated {
-            is_measured: true,
+        let executor = Calculated {
             lasts,
-            ..Calculated::default()
+            ..measuring()
         };
-        let settings = CampaignSettings {
-            budget: Some(budget),
-            passes: None,
-            calibrate: false,
-            ..settings(directory.path(), one_group())
-        };
-        let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();
-        store.adopt(&settings.plan, settings.slices, "0").unwrap();
-        let observer = Noting {
-            stop: executor.stop.clone(),
-            notes: Mutex::default(),
-        };
-        let monitor = Monitor::new(&observer, Duration::ZERO, settings.budget);
-        let campaign = Campaign::new(&settings, store, executor.source(), &monitor).unwrap();
-        let found = campaign.carry_out(&mut executor).unwrap();
-        let notes = observer.notes.into_inner().unwrap().join("\n");
+        let (found, notes) = within(budget, one_group(), 50, executor);
         let over = found.caveats.into_iter().find_map(|caveat| match caveat {
             Caveat::OverBudget(over) => Some(over),
             _ => None,

@@ -343,10 +343,10 @@ fn measured(findings: &Findings) -> String {
     };
     let young = match young_passes(findings) {
         0 => String::new(),
-        young => format!(", {} of young copies", counted(young, "pass")),
+        young => format!("; {} of young copies do not count", counted(young, "pass")),
     };
     format!(
-        "{} in {}{slice}; {} left out{late}{young}, {} failed",
+        "{} in {}{slice}{young}; {} left out{late}, {} failed",
         counted(findings.passes, "pass"),
         counted(findings.sittings, "sitting"),
         counted(findings.screened.disturbed(), "pass"),

@@ -148,7 +148,7 @@ pub enum Caveat {
         /// In what, each as half a sentence.
         how: Vec<String>,
     },
-    /// Statements of the user's never found or changed a row.
+    /// Statements of the user's never found or changed a row, or in at most one of a thousand runs.
     FoundNothing {
         /// Where they stand.
         statements: Vec<String>,

@@ -15,6 +15,10 @@ use crate::{
 /// Runs of a statement that say what it finds. Chosen.
 const STATEMENT_RUNS_MIN: u64 = 20;
 
+/// A statement that finds a row in one of so many runs, or in fewer, is as good as one that never does:
+/// the first ones may have deleted what the others were after. Chosen.
+const FINDS_HARDLY: u64 = 1000;
+
 /// The share of a statement's runs that may find no row of a sample without a word. Chosen: on all
 /// rows some find none too.
 const EMPTY_TOLERATED: f64 = 0.2;
@@ -91,7 +95,7 @@ fn rare_script(own: &Own, statements: &BTreeMap<usize, Audit>) -> Option<Caveat>
     })
 }
 
-/// Statements that never found a row in any cell.
+/// Statements that hardly ever found a row in any cell.
 fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
     let mut all = Audit::default();
     for audit in statements.values() {
@@ -102,7 +106,10 @@ fn found_nothing(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
     let ran: Vec<_> = ran
         .filter(|of| !of.name.is_empty() && of.runs >= STATEMENT_RUNS_MIN)
         .collect();
-    let nothing = ran.iter().filter(|of| of.empty == of.runs);
+    let nothing = ran.iter().filter(|of| {
+        let found = of.runs.saturating_sub(of.empty);
+        found <= of.runs / FINDS_HARDLY
+    });
     let nothing: Vec<String> = nothing.map(|of| of.name.clone()).collect();
     (!nothing.is_empty()).then_some(Caveat::FoundNothing {
         statements: nothing,
@@ -324,6 +331,12 @@ mod tests {
         let other = audit(100, &[("a, line 1", 100, 1, 99)]);
         let cells = BTreeMap::from([(0, audit(100, &statements)), (1, other)]);
         assert_eq!(found_nothing(&cells), None);
+        // The first of thousands emptied the table.
+        let emptied = |found: u64| {
+            let runs = ("a, line 1", 2_000, 500, 2_000 - found);
+            found_nothing(&BTreeMap::from([(0, audit(2_000, &[runs]))])).is_some()
+        };
+        assert_eq!([2, 3].map(emptied), [true, false]);
     }
 
     #[test]

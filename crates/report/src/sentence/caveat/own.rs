@@ -85,7 +85,7 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
             };
             let whole = statements.len().to_string() + " of " + &of.to_string();
             format!(
-                "{they} ({whole}) never found or changed a row: {}. Your program's may, and cost \
+                "{they} ({whole}) found or changed no row, or hardly ever: {}. Your program's may, and cost \
                  more. Look at {them}, and at what the script draws.",
                 list(statements, "and")
             )

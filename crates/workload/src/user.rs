@@ -474,7 +474,7 @@ impl Prepared {
     }
 }
 
-/// The statement that checks the data, if there is one.
+/// The statement that checks the data, if there is one: Octavo's, and none of the user's.
 fn with_check(check: Option<&'static str>) -> Vec<Statement> {
     let check = check.map(|sql| OwnStatement {
         sql: sql.to_owned(),
@@ -485,7 +485,11 @@ fn with_check(check: Option<&'static str>) -> Vec<Statement> {
         answers: true,
         needs_one_client: false,
     });
-    check.into_iter().map(Statement::of_user).collect()
+    let check = check.map(|own| Statement {
+        is_private: false,
+        ..Statement::of_user(own)
+    });
+    check.into_iter().collect()
 }
 
 impl Statement {

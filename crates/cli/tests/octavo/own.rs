@@ -592,6 +592,39 @@ fn a_statement_that_fails_later_is_told_with_its_script() {
 }
 
 #[test]
+fn what_a_script_makes_again_or_changes_through_a_view_is_measured_privately() {
+    let home = Home::new();
+    let connection = application(&home.path("app/my.db"), "wal");
+    connection
+        .execute_batch(
+            "CREATE VIEW seen AS SELECT id, visits FROM customer;
+             CREATE TRIGGER see INSTEAD OF UPDATE ON seen BEGIN
+               UPDATE customer SET visits = new.visits WHERE id = old.id;
+             END;",
+        )
+        .unwrap();
+    drop(connection);
+    let script = format!(
+        "\\set id random(1, 20000)
+UPDATE seen SET visits = visits + 1 WHERE id = :id;
+DROP TABLE IF EXISTS made;
+CREATE TABLE made AS SELECT '{PRIVATE}' AS text, 1 AS one;
+"
+    );
+    fs::write(home.path("mix.sql"), script).unwrap();
+    // Each copy is checked at last, when there is such a table already.
+    let output = home.small().output().unwrap();
+    let [said, answer] = [&output.stderr, &output.stdout].map(|of| String::from_utf8_lossy(of));
+    assert!(output.status.success(), "{said}");
+    assert!(
+        !said.contains(PRIVATE) && !answer.contains("changed no row"),
+        "{said}{answer}"
+    );
+    let kept = fs::read(home.path("work/octavo.db")).unwrap();
+    assert!(!contains(&kept, PRIVATE));
+}
+
+#[test]
 fn traced_statements_run_on_a_copy() {
     let home = Home::new();
     drop(application(&home.path("app/my.db"), "wal"));

@@ -97,7 +97,15 @@ pub(crate) fn inspect(database: &Path, workload: &dyn Workload) -> Result<AtRest
     connection
         .execute_batch("PRAGMA query_only=ON")
         .map_err(|failure| sort(failure, || format!("open {}", database.display())))?;
-    let session = Session::uncounted(connection, workload)?;
+    // A user's own, which are the last ones, are not executed here, and what they made may be there
+    // already.
+    let mut statements = workload.statements();
+    while let [others @ .., last] = statements
+        && last.is_private
+    {
+        statements = others;
+    }
+    let session = Session::uncounted(connection, statements)?;
     let database = database.to_owned();
     let forget = move || {
         if let Ok(file) = File::open(database) {

@@ -10,7 +10,7 @@ use std::{
 
 use octavo_units::ByteCount;
 use octavo_workload::{
-    ConnectionError, Result, Workload,
+    ConnectionError, Result,
     connection::{Access, Connection as _, RowVisitor, Statement, StatementId, Value},
     schema::ColumnKind,
 };
@@ -94,9 +94,12 @@ impl Session {
 
     /// Prepares the workload's statements on a connection that is not measured. They may take as
     /// long as it takes to read all of a database.
-    pub(crate) fn uncounted(connection: Unmeasured, workload: &dyn Workload) -> Result<Self> {
+    pub(crate) fn uncounted(
+        connection: Unmeasured,
+        statements: &'static [Statement],
+    ) -> Result<Self> {
         let (connection, temporary) = connection.into_parts();
-        let mut session = Self::prepare(connection, workload.statements(), None)?;
+        let mut session = Self::prepare(connection, statements, None)?;
         session._temporary = Some(temporary);
         Ok(session)
     }
@@ -108,10 +111,7 @@ impl Session {
     ) -> Result<Self> {
         let prepared = statements
             .iter()
-            .map(|statement| {
-                let prepared = Prepared::new(&connection, statement.sql)?;
-                Ok(prepared.privately(statement.is_private))
-            })
+            .map(|statement| Prepared::of(&connection, statement))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             prepared,
@@ -246,9 +246,18 @@ impl octavo_workload::Connection for Session {
     }
 
     fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
-        self.query(statement, parameters, &mut |_| {})?;
         // SAFETY: the connection is open and ours.
+        let all =
+            |session: &Self| unsafe { ffi::sqlite3_total_changes64(session.connection.handle()) };
+        let before = all(self);
+        self.query(statement, parameters, &mut |_| {})?;
+        // SAFETY: as above.
         let changed = unsafe { ffi::sqlite3_changes64(self.connection.handle()) };
+        // What INSTEAD OF triggers change for a statement is counted with all alone.
+        let changed = match changed {
+            0 => all(self) - before,
+            changed => changed,
+        };
         Ok(u64::try_from(changed).unwrap_or(0))
     }
 

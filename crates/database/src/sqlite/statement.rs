@@ -15,7 +15,7 @@ use std::{
 
 use octavo_workload::{
     ConnectionError, Result,
-    connection::{Real, Row, Value},
+    connection::{Real, Row, Statement, Value},
     schema::ColumnKind,
 };
 use rusqlite::{Connection, ffi};
@@ -33,6 +33,15 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Prepares `sql` for many uses.
     pub(crate) fn new(connection: &Connection, sql: &str) -> Result<Self> {
+        Self::with(connection, sql, false)
+    }
+
+    /// Prepares a workload's statement.
+    pub(crate) fn of(connection: &Connection, statement: &Statement) -> Result<Self> {
+        Self::with(connection, statement.sql, statement.is_private)
+    }
+
+    fn with(connection: &Connection, sql: &str, is_private: bool) -> Result<Self> {
         let context = || format!("prepare {}", start_of(sql));
         let mut raw = ptr::null_mut();
         let length = c_int::try_from(sql.len()).expect("statements are far below 2 GiB");
@@ -49,20 +58,11 @@ impl Prepared {
             )
         };
         match NonNull::new(raw) {
-            Some(raw) if code == ffi::SQLITE_OK => Ok(Self {
-                raw,
-                is_private: false,
-            }),
+            Some(raw) if code == ffi::SQLITE_OK => Ok(Self { raw, is_private }),
+            _ if is_private => Err(private(code, "prepare a statement")),
             // SAFETY: as above.
             _ => Err(unsafe { last_failure(connection.handle(), code, context) }),
         }
-    }
-
-    /// The same with failures that tell nothing of its text or of rows.
-    pub(crate) fn privately(self, is_private: bool) -> Self {
-        let mut this = self;
-        this.is_private = is_private;
-        this
     }
 
     /// Runs the statement with `parameters` for `?1` and on, and calls `visit`
@@ -126,8 +126,7 @@ impl Prepared {
 
     fn failure(&self, code: c_int) -> ConnectionError {
         if self.is_private {
-            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            return sort(failure, || "run a statement".into());
+            return private(code, "run a statement");
         }
         // SAFETY: the statement's connection is open, and used by its owner
         // alone.
@@ -136,6 +135,12 @@ impl Prepared {
             last_failure(connection, code, || format!("run {}", self.sql()))
         }
     }
+}
+
+/// A failure that tells nothing of a statement's text or of rows.
+fn private(code: c_int, context: &str) -> ConnectionError {
+    let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+    sort(failure, || context.to_owned())
 }
 
 impl Drop for Prepared {

@@ -285,12 +285,11 @@ pub enum Caveat {
         /// Of so many.
         of: usize,
     },
-    /// The sittings of a cell do not agree.
+    /// The sittings of a cell do not agree: there are two whose intervals do not overlap.
     SittingsApart {
         /// The cell.
         cell: Cell,
-        /// Its ratio to the reference in one sitting over that in another, the intervals of
-        /// which do not overlap.
+        /// The largest of its ratios to the reference in sittings over the smallest.
         factor: f64,
     },
     /// Misses became fewer while cells were measured: their caches were not warm.

@@ -267,7 +267,7 @@ fn keep_warm_up(
         (Some(transactions), _) => format!("{transactions} transactions"),
         (None, Source::Predicted) => "until the cache was full for as long as filling took, or hardly misses, and misses fall no more".into(),
         (None, Source::Measured) => {
-            "until cache misses are level, or twice as long as the cache took to fill; a quarter of the budget at most".into()
+            "until cache misses are level, or twice as long as the cache took to fill, and a quarter of the budget at most".into()
         }
     };
     let facts = store.facts(LENGTHS)?;

@@ -19,7 +19,10 @@ use crate::{
     caveats::{MovedRatio, UnfilledCell, YoungPasses},
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
-    lockstep::{Batch, Departure, Group, GroupJudgement, Judgement, Levels, Movement, Slice},
+    lockstep::{
+        Batch, Candidate, Departure, Group, GroupJudgement, Judgement, Levels, Movement, Slice,
+        SliceKey,
+    },
     plan::{Cell, Level, Plan},
     prediction::Expected,
     record::{Figures, RunRecord, Source, UNFINISHED},
@@ -318,10 +321,10 @@ impl<'a> ByCell<'a> {
             verdict,
             young: judged.young.map(|young| YoungPasses {
                 passes: young.from,
-                all_passes: self.slices[group.reference_cell()]
-                    .iter()
-                    .filter(|slice| slice.key.pass < young.from)
-                    .count(),
+                all_passes: {
+                    let all = &self.slices[group.reference_cell()];
+                    all.len() - within(all, &judged.candidates[group.reference]).len()
+                },
                 moved: MovedRatio {
                     cell: self.cells[young.cell].clone(),
                     movement: young.movement,
@@ -351,7 +354,7 @@ impl<'a> ByCell<'a> {
         let cell = &self.cells[number];
         let stands = &judged.candidates[place];
         let runs: Vec<&Figures> = self.figures[number].values().copied().collect();
-        let slices = &within(&self.slices[number], stands.from, stands.until);
+        let slices = &within(&self.slices[number], stands);
         let kinds = kinds(&runs);
         let mut expected = self
             .predicted
@@ -471,12 +474,18 @@ fn storage_path<'a>(runs: impl Iterator<Item = &'a Figures> + Clone) -> Option<S
     worst.or_else(|| runs.into_iter().find_map(|figures| figures.storage_path))
 }
 
-/// A cell's slices that its batches are of: from this pass of each sitting on, and until the look that
-/// decided it.
-fn within<'a>(slices: &[&'a Slice], from: u32, until: Option<(u32, u32)>) -> Vec<&'a Slice> {
+/// A cell's slices that its batches are of: from the first one that counts of each sitting on, and until
+/// the look that decided it.
+pub(super) fn within<'a>(slices: &[&'a Slice], stands: &Candidate) -> Vec<&'a Slice> {
+    let counts = |key: &SliceKey| {
+        let mut older = stands.batches.iter();
+        stands.from == 0
+            || older.any(|batch| batch.sitting == key.sitting && batch.pass <= key.pass)
+    };
     let is_within = |slice: &&&Slice| {
         let key = slice.key;
-        key.pass >= from && until.is_none_or(|end| (key.sitting, key.pass) <= end)
+        let is_early = |end| (key.sitting, key.pass) <= end;
+        counts(&key) && stands.until.is_none_or(is_early)
     };
     slices.iter().filter(is_within).copied().collect()
 }

@@ -160,14 +160,7 @@ pub(super) fn found_caveats(
             of: findings.passes,
         });
     }
-    let apart = cells().filter_map(|cell| Some((cell, cell.sittings_apart()?)));
-    let most = apart.max_by(|(_, one), (_, other)| one.total_cmp(other));
-    if let Some((cell, factor)) = most.filter(|(_, factor)| *factor > 1.0 + SITTINGS_TOLERATED) {
-        caveats.push(Caveat::SittingsApart {
-            cell: cell.cell.clone(),
-            factor,
-        });
-    }
+    caveats.extend(sittings_apart(&findings.groups));
     caveats.extend(still_warming(&findings.groups));
     caveats.extend(misses_rose(&findings.groups));
     caveats.extend(ratio_moved(&findings.groups));
@@ -298,18 +291,36 @@ fn misses_changed(cell: &CellFindings) -> MissChange {
     cell.age.map(|age| age.misses_changed).unwrap_or_default()
 }
 
+/// The cell whose sittings differ most, of those with two that chance does not explain.
+pub(super) fn sittings_apart(groups: &[GroupFindings]) -> Option<Caveat> {
+    let is_apart = |cell: &&CellFindings| {
+        let apart = cell.sittings_apart();
+        apart.is_some_and(|apart| apart > 1.0 + SITTINGS_TOLERATED)
+    };
+    let cells = groups.iter().flat_map(|group| &group.cells);
+    let apart = cells
+        .filter(is_apart)
+        .filter_map(|cell| Some((cell, cell.sittings_spread()?)));
+    let (cell, factor) = apart.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    Some(Caveat::SittingsApart {
+        cell: cell.cell.clone(),
+        factor,
+    })
+}
+
 /// The cells whose misses rose while they were measured, the one where they rose most first.
-fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
+pub(super) fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
     let rise = |cell: &CellFindings| {
         let per = cell.per_transaction?;
         let is_enough = per.buffer_misses * per.transactions as f64 >= MISSES_MIN;
-        let is_known = is_enough && cell.batches.len() >= BATCHES_MIN && cell.passes_missed == 0;
-        let has_risen = is_known && misses_changed(cell) == MissChange::Rose;
-        // Misses that there were none of before.
-        has_risen.then(|| {
-            cell.age
-                .and_then(|age| age.miss_trend)
-                .unwrap_or(f64::INFINITY)
+        if !is_enough || cell.batches.len() < BATCHES_MIN || cell.passes_missed > 0 {
+            return None;
+        }
+        let trend = cell.age.and_then(|age| age.miss_trend);
+        Some(match misses_changed(cell) {
+            // Misses that there were none of before.
+            MissChange::Rose => trend.unwrap_or(f64::INFINITY),
+            _ => 1.0,
         })
     };
     let cells = groups.iter().flat_map(|group| &group.cells);
@@ -317,7 +328,7 @@ fn misses_rose(groups: &[GroupFindings]) -> Option<Caveat> {
     let mut rising: Vec<_> = rising.filter(|(rise, _)| *rise > 1.0 / WARM).collect();
     rising.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let is_apart = |group: &GroupFindings| {
-        let rises = || group.cells.iter().map(|cell| rise(cell).unwrap_or(1.0));
+        let rises = || group.cells.iter().filter_map(rise);
         let most = rises().fold(1.0, f64::max);
         most > 1.0 / WARM && most > rises().fold(f64::INFINITY, f64::min) / WARM
     };

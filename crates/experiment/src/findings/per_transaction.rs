@@ -115,10 +115,11 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         .iter()
         .map(|run| run.load.counts.changed_bytes as f64)
         .sum();
-    // With all data in memory nothing is to reach the device: its counters tell of others alone.
+    // With all data in memory nothing is to reach the device: its counters tell of others, and of runs
+    // that the OS did not hold, which have a warning of their own.
     let is_in_memory = runs
         .iter()
-        .all(|run| run.storage_path == Some(StoragePath::Resident));
+        .any(|run| run.storage_path == Some(StoragePath::Resident));
     let device = |of: fn(&DeviceUse) -> u64| -> Option<f64> {
         let each = runs.iter().map(|run| run.device.as_ref().map(of));
         each.map(|value| value.map(|value| value as f64)).sum()
@@ -144,8 +145,8 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         written_bytes: each(written),
         log_written_bytes: each(sum(&|c| c.log_written_bytes.get())),
         syncs: each(sum(&|c| c.syncs)),
-        // What the user's own statements change is not known.
-        write_amplification: match changed > 0.0 || written == 0.0 {
+        // What the user's own statements change is not known, and nothing is no part of nothing.
+        write_amplification: match changed > 0.0 {
             true => ratio(written, changed),
             false => f64::NAN,
         },

@@ -9,10 +9,16 @@ use jiff::Timestamp;
 use octavo_database::RestoreMethod;
 use octavo_units::ByteCount;
 
-use super::{stability::spread, *};
+use super::{
+    age::MissChange,
+    cell::within,
+    found_caveats::{self, misses_rose},
+    stability::spread,
+    *,
+};
 use crate::{
     caveats::{Severity, UnfilledCell},
-    lockstep::{SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
+    lockstep::{Batch, Candidate, SessionTime, Slice, SliceKey, slice::tests::slice as some_slice},
     machine::Cause,
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source, tests::figures},
@@ -510,6 +516,48 @@ fn reads_of_the_page_cache_are_not_known_to_reach_the_disk() {
 }
 
 #[test]
+fn what_the_os_holds_but_for_one_run_is_not_held_against_the_disk() {
+    use octavo_database::StoragePath::{PageCache, Resident};
+    let found = findings_of(
+        |cell, sitting, mut run: Figures| {
+            let lapsed = cell == 1 && sitting == 1;
+            run.storage_path = Some(if lapsed { PageCache } else { Resident });
+            if let Some(device) = &mut run.device {
+                device.reads = 3;
+                device.read_bytes = ByteCount::new(3 * 4096);
+            }
+            Ok(run)
+        },
+        |_| {},
+    );
+    assert_eq!(found.misses_at_device_min(), None);
+    let mut caveats = found.caveats.iter();
+    assert!(
+        !caveats.any(|caveat| matches!(caveat, Caveat::MissesNotAtDevice { .. })),
+        "{:?}",
+        found.caveats
+    );
+}
+
+#[test]
+fn nothing_written_has_no_write_amplification() {
+    let of = |written: u64, changed: u64| {
+        let found = findings_with(move |run| {
+            let counters = &mut run.load.counters;
+            counters.data_written_bytes = ByteCount::new(written);
+            counters.log_written_bytes = ByteCount::ZERO;
+            run.load.counts.changed_bytes = changed;
+        });
+        found.groups[0].cells[0]
+            .per_transaction
+            .unwrap()
+            .write_amplification
+    };
+    assert!((of(8000, 1000) - 8.0).abs() < 1e-9);
+    assert!(of(0, 0).is_nan() && of(8000, 0).is_nan());
+}
+
+#[test]
 fn age_counts_passes_that_are_left_out_of_figures() {
     let storms = |slice: &mut Slice| {
         if slice.key.pass.is_multiple_of(5) {
@@ -624,6 +672,51 @@ fn sittings_that_do_not_agree_are_said() {
     };
     assert_eq!(cell.page_size.get(), 8192);
     assert!((factor - 1.3).abs() < 0.01);
+}
+
+#[test]
+fn sittings_that_do_not_agree_differ_by_what_the_table_says() {
+    // 1.2 between the first two, and the third overlaps with the second.
+    let found = findings_with(|_| {});
+    let mut cell = found.groups[0].cells[1].clone();
+    let of = |estimate: f64, wide: f64| Interval {
+        estimate,
+        low: estimate / wide,
+        high: estimate * wide,
+        batches: 2,
+    };
+    cell.by_sitting = vec![(0, of(1.2, 1.01)), (1, of(1.0, 1.01)), (2, of(0.9, 1.34))];
+    assert_eq!(cell.sittings_apart(), Some(1.2));
+    assert!((cell.sittings_spread().unwrap() - 1.2 / 0.9).abs() < 1e-9);
+    let mut groups = found.groups.clone();
+    groups[0].cells[1] = cell;
+    let Some(Caveat::SittingsApart { factor, .. }) = found_caveats::sittings_apart(&groups) else {
+        panic!("{groups:?}");
+    };
+    assert!((factor - 1.2 / 0.9).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_young_ends_where_batches_begin() {
+    let batch = |sitting, pass| Batch {
+        sitting,
+        pass,
+        throughput: 1.0,
+    };
+    let mut stands = Candidate {
+        batches: vec![batch(0, 68), batch(0, 72), batch(1, 71)],
+        ..Candidate::default()
+    };
+    let slices: Vec<Slice> = (0..3)
+        .flat_map(|sitting| (66..75).map(move |pass| some_slice(sitting, pass, 0)))
+        .collect();
+    let slices: Vec<&Slice> = slices.iter().collect();
+    assert_eq!(within(&slices, &stands).len(), slices.len());
+    // Passes 68 to 70 of the second sitting are of a batch that began before, and the third has none.
+    stands.from = 68;
+    assert_eq!(within(&slices, &stands).len(), 7 + 4);
+    stands.until = Some((1, 71));
+    assert_eq!(within(&slices, &stands).len(), 7 + 1);
 }
 
 #[test]

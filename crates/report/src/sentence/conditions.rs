@@ -183,7 +183,7 @@ pub(crate) fn of_own_workload(own: &Own) -> [(&'static str, String); 2] {
 fn copied(own: &Own) -> String {
     let copy = &own.copy;
     match copy.sample {
-        None => format!("{}, of {}", copy.title(), copy.size),
+        None => format!("{}, which has {}", copy.title(), copy.size),
         Some(sample) => format!("{}, about {} of {}", copy.title(), copy.size, sample.of),
     }
 }

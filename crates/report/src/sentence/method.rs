@@ -191,9 +191,13 @@ fn ratios(findings: &Findings) -> String {
         match findings.plan.design {
             Design::Race if naming::cells(findings).any(place::is_out) => {
                 "Cells that are decided are dropped: out after so much time of measuring all \
-                 cells, without copies and warm-ups."
+                 cells, without copies and warm-ups. One that the answer stands on is measured until \
+                 its ratio is level."
             }
-            Design::Race => "Cells that are decided are dropped.",
+            Design::Race => {
+                "Cells that are decided are dropped. One that the answer stands on is measured until \
+                 its ratio is level."
+            }
             Design::Full => "Cells that are decided go on to the end.",
         }
     )

@@ -53,6 +53,28 @@ fn misses_that_rise_are_a_caveat_and_rare_ones_are_not() {
     };
     assert!((factor.unwrap() - 2.0).abs() < 1e-9 && *apart);
     assert_eq!(caveat.severity(), Severity::Choice);
+    // Two that rose alike are not apart for a third of which nobody knows.
+    let mut groups = findings_of(
+        |_, _, figures| Ok(figures),
+        |slice| {
+            if slice.key.pass >= PASSES / 2 {
+                slice.misses *= 2;
+            }
+        },
+    )
+    .groups;
+    let mut is_apart = |missed| {
+        let of = &mut groups[0].cells[2];
+        of.passes_missed = missed;
+        if missed == 0 {
+            of.age.as_mut().unwrap().misses_changed = MissChange::None;
+        }
+        matches!(
+            misses_rose(&groups),
+            Some(Caveat::MissesRose { apart: true, .. })
+        )
+    };
+    assert!(!is_apart(30) && is_apart(0));
     // There were none before, so there is no factor.
     let begins = |slice: &mut Slice| {
         if slice.key.cell == 1 && slice.key.pass < PASSES / 2 {

@@ -3,7 +3,7 @@
 
   own-databases.py make DIRECTORY [NAME...]
   own-databases.py ask|ask-long OCTAVO DIRECTORY [NAME...]
-  own-databases.py by-hand|by-hand-long PLAIN DIRECTORY [NAME...]
+  own-databases.py by-hand|by-hand-long|turns PLAIN DIRECTORY [NAME...]
 
 `make` writes NAME.db with 4 KiB pages and scripts: tables, keys and indexes that the named
 project has for its main statements, in as few columns as these need, with made-up rows of
@@ -11,7 +11,8 @@ usual lengths. The others print a line of JSON for each: 16 over 4 KiB pages as 
 (`--os-cache whole`), and by hand: PLAIN (own_plain.c) on copies that VACUUM INTO wrote, in turn,
 with all of the copy in the OS's memory. `ask` gives Octavo 35 s and `by-hand` takes a minute, with a
 fresh copy for each run; with `-long` it is five minutes, and ten for each cell by hand, on one copy
-each that grows older from run to run.
+each that grows older from run to run. `turns` has two copies take turns by hand for eleven minutes, in slices of
+0.3 and of 20 s: does what one does to the disk slow down the other?
 """
 import json, math, os, random, shutil, sqlite3, statistics, string, subprocess, sys
 from typing import NamedTuple
@@ -395,16 +396,30 @@ def remove_database(path):
             os.remove(path + end)
 
 
-def by_hand(plain, folder, name, length):
-    """Transactions a second of each pair, 4 and 16 KiB pages."""
+def write_copies(folder, name, ending):
+    """The files that VACUUM INTO writes, by page size."""
     copies = {}
     for size in SIZES:
-        copies[size] = os.path.join(folder, f"{name}-{size}.copy")
+        copies[size] = os.path.join(folder, f"{name}-{size}.{ending}")
         remove_database(copies[size])
         database = sqlite3.connect(os.path.join(folder, name + ".db"))
         database.execute(f"PRAGMA page_size={size}")
         database.execute("VACUUM INTO ?", [copies[size]])
         database.close()
+    return copies
+
+
+def hold_in_memory(path):
+    """As far as the OS keeps what was read."""
+    os.sync()
+    with open(path, "rb") as file:
+        while file.read(1 << 20):
+            pass
+
+
+def by_hand(plain, folder, name, length):
+    """Transactions a second of each pair, 4 and 16 KiB pages."""
+    copies = write_copies(folder, name, "copy")
     runs = {size: os.path.join(folder, f"{name}-{size}.run") for size in SIZES}
     pairs = []
     for pair in range(length.pairs):
@@ -414,10 +429,7 @@ def by_hand(plain, folder, name, length):
             if length.is_fresh or pair == 0:
                 remove_database(run)
                 shutil.copyfile(copies[size], run)
-            os.sync()
-            with open(run, "rb") as file:
-                while file.read(1 << 20):
-                    pass
+            hold_in_memory(run)
             words = [plain, run, str(CACHE_KIB), str(length.warm_s), str(length.run_s), str(pair + 1)]
             answer = subprocess.run(words + list(scripts_of(folder, name)), check=True, stdout=subprocess.PIPE)
             rates[size] = float(answer.stdout)
@@ -448,7 +460,20 @@ def compare_by_hand(plain, folder, name, length):
                         "pairs": pairs}}
 
 
-STEPS = {"ask": (ask, SHORT), "ask-long": (ask, LONG),
+def take_turns(plain, folder, name, length):
+    copies = write_copies(folder, name, "run")
+    for path in copies.values():
+        hold_in_memory(path)
+    words = [plain, "turns", *copies.values(), str(CACHE_KIB), "0.3,20", str(length.pairs * length.run_s + 100), "7"]
+    answer = subprocess.run(words + list(scripts_of(folder, name)), check=True, stdout=subprocess.PIPE, text=True)
+    for path in copies.values():
+        remove_database(path)
+    blocks = [[float(word) for word in line.split()] for line in answer.stdout.splitlines()]
+    return {"turns": {slice_s: [[small, large] for own, small, large in blocks if own == slice_s]
+                      for slice_s in sorted({block[0] for block in blocks})}}
+
+
+STEPS = {"turns": (take_turns, LONG), "ask": (ask, SHORT), "ask-long": (ask, LONG),
          "by-hand": (compare_by_hand, SHORT), "by-hand-long": (compare_by_hand, LONG)}
 
 if __name__ == "__main__":

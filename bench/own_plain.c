@@ -1,9 +1,11 @@
 /* Plain SQLite with scripts: what somebody measures by hand.
  *
  *   own_plain FILE CACHE_KIB WARM_SECONDS SECONDS SEED SCRIPT@WEIGHT...
+ *   own_plain turns FILE FILE CACHE_KIB SLICE_SECONDS[,...] SECONDS SEED SCRIPT@WEIGHT...
  *
- * FILE is read through the OS's page cache and changed. Prints its page size and the
- * transactions a second. A script is a transaction in the part of pgbench's language that
+ * FILE is read through the OS's page cache and changed. Prints the transactions a second. With `turns`
+ * two files take turns, in blocks of 40 s (or a pair of slices, if that is longer) with one length of a slice after the
+ * other: a line for each block has that length, and the transactions a second of both files. A script is a transaction in the part of pgbench's language that
  * own-databases.py uses: "\set NAME random(FROM, TO)" or "random_zipfian(FROM, TO, S)", then
  * statements, one a line.
  */
@@ -24,8 +26,9 @@ struct script {
     int statement_count;
     double until; /* the share of all weights up to this script's */
 };
+struct copy { sqlite3 *database; struct script scripts[MOST]; int script_count; double weights; };
 
-static sqlite3 *database;
+static sqlite3 *database; /* of the copy that runs */
 static unsigned long long state;
 
 static void fail(const char *what)
@@ -113,42 +116,81 @@ static void run(struct script *script)
     }
 }
 
-int main(int count, char **words)
+static void open_copy(struct copy *copy, const char *file, const char *cache_kib, char **words)
 {
-    static struct script scripts[MOST];
     char settings[256];
-    int script_count = 0;
-    double all = 0.0;
-    if (count < 7)
-        fail("own_plain FILE CACHE_KIB WARM_SECONDS SECONDS SEED SCRIPT@WEIGHT...");
-    if (sqlite3_open_v2(words[1], &database, SQLITE_OPEN_READWRITE, 0))
-        fail(words[1]);
+    if (sqlite3_open_v2(file, &database, SQLITE_OPEN_READWRITE, 0))
+        fail(file);
+    copy->database = database;
     snprintf(settings, sizeof settings,
              "PRAGMA cache_size=-%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-             "PRAGMA temp_store=MEMORY;", atoi(words[2]));
+             "PRAGMA temp_store=MEMORY;", atoi(cache_kib));
     if (sqlite3_exec(database, settings, 0, 0, 0))
         fail(settings);
-    for (int i = 6; i < count && script_count < MOST; i++, script_count++) {
-        char *weight = strchr(words[i], '@');
+    for (; *words && copy->script_count < MOST; words++, copy->script_count++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s", *words);
+        char *weight = strchr(path, '@');
         if (weight)
             *weight++ = 0;
-        load(&scripts[script_count], words[i]);
-        scripts[script_count].until = all += weight ? atof(weight) : 1.0;
+        load(&copy->scripts[copy->script_count], path);
+        copy->scripts[copy->script_count].until = copy->weights += weight ? atof(weight) : 1.0;
     }
-    state = (unsigned long long)atoll(words[5]) * 0x9E3779B97F4A7C15ULL | 1;
-    double warm = now() + atof(words[3]), time, begin = 0.0;
+}
+
+/* Runs transactions until a time. Returns how many. */
+static long run_until(struct copy *copy, double end)
+{
     long done = 0;
-    for (; (time = now()) < warm + atof(words[4]); done++) {
-        if (begin == 0.0 && time >= warm) {
-            begin = time;
-            done = 0;
-        }
-        double drawn = uniform() * all;
+    for (database = copy->database; now() < end; done++) {
+        double drawn = uniform() * copy->weights;
         int chosen = 0;
-        while (chosen < script_count - 1 && drawn >= scripts[chosen].until)
+        while (chosen < copy->script_count - 1 && drawn >= copy->scripts[chosen].until)
             chosen++;
-        run(&scripts[chosen]);
+        run(&copy->scripts[chosen]);
     }
-    printf("%.2f\n", (double)done / (time - begin));
+    return done;
+}
+
+static void take_turns(struct copy *copies, char *lengths, double seconds)
+{
+    double end = now() + seconds;
+    double slices[MOST];
+    int count = 0;
+    for (char *word = strtok(lengths, ","); word && count < MOST; word = strtok(0, ","))
+        slices[count++] = atof(word);
+    for (int block = 0; count && now() < end; block++) {
+        double slice = slices[block % count], time[2] = {0.0, 0.0};
+        long done[2] = {0, 0};
+        for (int pair = 0; pair == 0 || pair < 20.0 / slice; pair++)
+            for (int place = 0; place < 2; place++) {
+                int side = (block + pair + place) % 2;
+                double begin = now();
+                done[side] += run_until(&copies[side], begin + slice);
+                time[side] += now() - begin;
+            }
+        printf("%g %.2f %.2f\n", slice, (double)done[0] / time[0], (double)done[1] / time[1]);
+        fflush(stdout);
+    }
+}
+
+int main(int count, char **words)
+{
+    static struct copy copies[2];
+    int is_in_turn = count > 1 && !strcmp(words[1], "turns");
+    if (count < (is_in_turn ? 9 : 7))
+        fail("own_plain FILE CACHE_KIB WARM_SECONDS SECONDS SEED SCRIPT@WEIGHT...");
+    state = (unsigned long long)atoll(words[is_in_turn ? 7 : 5]) * 0x9E3779B97F4A7C15ULL | 1;
+    if (is_in_turn) {
+        for (int side = 0; side < 2; side++)
+            open_copy(&copies[side], words[2 + side], words[4], words + 8);
+        take_turns(copies, words[5], atof(words[6]));
+        return 0;
+    }
+    open_copy(&copies[0], words[1], words[2], words + 6);
+    run_until(&copies[0], now() + atof(words[3]));
+    double begin = now();
+    long done = run_until(&copies[0], begin + atof(words[4]));
+    printf("%.2f\n", (double)done / (now() - begin));
     return 0;
 }

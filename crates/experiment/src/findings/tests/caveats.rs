@@ -53,7 +53,7 @@ fn misses_that_rise_are_a_caveat_and_rare_ones_are_not() {
     };
     assert!((factor.unwrap() - 2.0).abs() < 1e-9 && *apart);
     assert_eq!(caveat.severity(), Severity::Choice);
-    // Two that rose alike are not apart for a third of which nobody knows.
+    // Two rose alike; a third one, which left early, says nothing.
     let mut groups = findings_of(
         |_, _, figures| Ok(figures),
         |slice| {

@@ -58,8 +58,17 @@ pub struct PagesWanted<'a> {
     pub transactions: u64,
     /// References at most: fewer transactions are recorded then.
     pub references_max: usize,
-    /// Time after which no further transaction is recorded.
+    /// Transactions that are recorded however long they take.
+    pub needed: u64,
+    /// Time after which no transaction beyond the needed ones is recorded.
     pub time_max: Duration,
+}
+
+impl PagesWanted<'_> {
+    /// Whether no more than so many transactions are recorded, as they have taken long enough.
+    pub(crate) fn is_late(&self, recorded: u64, elapsed: Duration) -> bool {
+        recorded >= self.needed && elapsed >= self.time_max
+    }
 }
 
 /// What was recorded.

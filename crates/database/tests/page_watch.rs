@@ -31,6 +31,11 @@ fn application(path: &Path) {
 
 /// Records a script that runs once.
 fn record(script: &str) -> RecordedPages {
+    record_several(script, 1, 0)
+}
+
+/// Records a script that runs so often, of which so many are needed whatever the time: there is none.
+fn record_several(script: &str, transactions: u64, needed: u64) -> RecordedPages {
     let sqlite = Sqlite::default();
     sqlite.watch().unwrap();
     let home = tempfile::tempdir().unwrap();
@@ -74,9 +79,10 @@ fn record(script: &str) -> RecordedPages {
         isolation: None,
         seed: Seed::new(1),
         clients: 1,
-        transactions: 1,
+        transactions,
         references_max: usize::MAX,
-        time_max: Duration::from_millis(20),
+        needed,
+        time_max: Duration::ZERO,
     };
     let mut go_on = |_| ControlFlow::Continue(());
     sqlite.record(&run, &wanted, &mut go_on).unwrap()
@@ -102,6 +108,13 @@ fn ends(recorded: &RecordedPages) -> Vec<PartEnd> {
     let transaction = recorded.trace.transaction(0).unwrap();
     let end = |number| recorded.trace.part(&transaction, number).end;
     (0..transaction.parts).map(end).collect()
+}
+
+#[test]
+fn what_is_needed_is_recorded_however_long_it_takes() {
+    let read = "SELECT v FROM t WHERE id = 1;";
+    let recorded = |needed| record_several(read, 9, needed).trace.transactions();
+    assert_eq!([recorded(0), recorded(5), recorded(9)], [1, 5, 9]);
 }
 
 /// Pages are numbered from 0: the first one is looked at when a transaction begins, then comes the

@@ -205,6 +205,7 @@ fn what_is_replayed_reads_and_writes_what_a_real_database_does() {
             clients: 1,
             transactions: WARM_UP + COUNTED,
             references_max: usize::MAX,
+            needed: WARM_UP + COUNTED,
             time_max: Duration::from_secs(300),
         };
         let recorded = sqlite.record(&copy("record"), &wanted, &mut go_on).unwrap();

@@ -147,7 +147,7 @@ impl<S: Connection, M: Marks> Watching<S, M> {
             let (events, log) = self.seen.last();
             let is_full =
                 events >= wanted.references_max || log.saturating_sub(begin) >= LOG_MAX.get();
-            if is_full || began.elapsed() >= wanted.time_max {
+            if is_full || wanted.is_late(done + 1, began.elapsed()) {
                 break;
             }
         }

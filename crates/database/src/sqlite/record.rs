@@ -81,7 +81,7 @@ impl RecordPages for Sqlite {
             let (kind, outcome) = turns.next(&mut connection)?;
             connection.trace.end_transaction(kind, outcome);
             let is_full = connection.trace.references() >= wanted.references_max;
-            if is_full || begin.elapsed() >= wanted.time_max {
+            if is_full || wanted.is_late(number + 1, begin.elapsed()) {
                 break;
             }
         }

@@ -149,10 +149,16 @@ fn record(
     let clients = plan.clients.iter().copied().max().unwrap_or(1);
     let counted = WarmUp::counted(&settings, clients);
     let most = settings.slices.warm_up.unwrap_or(RECORDED_MAX);
+    let warm_up = settings.slices.warm_up;
+    // Who says how many passes there are waits for them.
+    let asked = settings
+        .passes
+        .map(|_| counted.saturating_add(warm_up.unwrap_or(0)));
     let wanted = Wanted {
         seed: plan.inputs_seed(0),
         clients,
         transactions: counted.saturating_add(most),
+        needed: asked.unwrap_or(0),
     };
     let recorded = executor.record(directory, &wanted, monitor)?;
     let left = recorded.checked_sub(counted).filter(|left| *left > 0);

@@ -184,6 +184,7 @@ pub(crate) fn compare(server: &Server, workload: &dyn Workload, errors_max: [f64
         clients: 1,
         transactions: WARM_UP + COUNTED,
         references_max: usize::MAX,
+        needed: WARM_UP + COUNTED,
         time_max: Duration::from_secs(300),
     };
     let records = database.records_pages().unwrap();

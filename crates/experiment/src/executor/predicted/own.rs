@@ -31,7 +31,8 @@ use crate::{
 /// References that are recorded with one page size, at most: 256 MiB of memory. Chosen.
 const REFERENCES_MAX: usize = 1 << 26;
 
-/// How long transactions of one page size are recorded, at most. Chosen.
+/// How long transactions of one page size are recorded, at most, beyond those that were asked for.
+/// Chosen.
 const TIME_MAX: Duration = Duration::from_secs(180);
 
 /// How often progress is shown.
@@ -63,6 +64,8 @@ pub(crate) struct Wanted {
     pub(crate) clients: u32,
     /// How many.
     pub(crate) transactions: u64,
+    /// How many of them however long they take.
+    pub(crate) needed: u64,
 }
 
 /// Records the pages of the user's statements on copies in `directory`, of which nothing is left.
@@ -259,6 +262,7 @@ fn record_one(
         clients: wanted.clients,
         transactions: wanted.transactions,
         references_max: REFERENCES_MAX,
+        needed: wanted.needed,
         time_max: TIME_MAX,
     };
     Ok(records.record(&resolved.snapshot(key), &settings, report)?)

@@ -35,6 +35,10 @@ pub trait Running: Send + Sync {
         None
     }
 
+    /// Ends the statements of the user's own that run now, and those to come, where the database runs
+    /// in the client's threads: those fail. A server ends them by its own limit of time.
+    fn interrupt(&self) {}
+
     /// Holds still everything that the database runs besides its sessions, until
     /// [`Self::thaw`]. No session may be at work. Does nothing where a database
     /// runs in the client's threads alone, or is held still already.

@@ -64,7 +64,7 @@ impl<'a> Metered<'a> {
 }
 
 impl Connection for Metered<'_> {
-    fn pause(&mut self, time: Duration) {
+    fn sleep(&mut self, time: Duration) {
         let begin = Instant::now();
         while !self.stop.load(Ordering::Acquire) {
             let left = time.saturating_sub(begin.elapsed());
@@ -73,6 +73,11 @@ impl Connection for Metered<'_> {
             }
             thread::sleep(left.min(STOP_POLL_INTERVAL));
         }
+    }
+
+    fn pause(&mut self, time: Duration) {
+        let begin = Instant::now();
+        self.sleep(time);
         self.paused += begin.elapsed();
     }
 

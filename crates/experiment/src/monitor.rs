@@ -2,7 +2,10 @@
 
 use std::{
     ops::ControlFlow,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -20,6 +23,15 @@ pub struct Monitor<'a> {
     /// The time after which nothing can be measured.
     limit: Option<Duration>,
     is_limit_lifted: AtomicBool,
+    /// The budget, and the time at which it gives up what has not been measured by then.
+    patience: Mutex<Option<Patience>>,
+}
+
+/// How long a first pass may take.
+#[derive(Clone, Copy)]
+struct Patience {
+    budget: Duration,
+    until: Duration,
 }
 
 impl<'a> Monitor<'a> {
@@ -33,6 +45,7 @@ impl<'a> Monitor<'a> {
             expected,
             limit: None,
             is_limit_lifted: AtomicBool::new(false),
+            patience: Mutex::new(None),
         }
     }
 
@@ -51,6 +64,33 @@ impl<'a> Monitor<'a> {
     pub(crate) fn passed_limit(&self) -> Option<Duration> {
         let limit = self.limit.filter(|&limit| self.spent() >= limit);
         limit.filter(|_| !self.is_limit_lifted.load(Ordering::Relaxed))
+    }
+
+    /// Has what begins now take as long as a budget again until its first pass is made. An answer
+    /// that is late is better than none, but a statement may never end.
+    pub(crate) fn wait_for_a_pass(&self, budget: Duration) {
+        let until = self.spent().saturating_add(budget);
+        *self.patience() = Some(Patience { budget, until });
+    }
+
+    /// A pass was made.
+    pub(crate) fn has_pass(&self) {
+        *self.patience() = None;
+    }
+
+    fn patience(&self) -> std::sync::MutexGuard<'_, Option<Patience>> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether to end what is under way: the observer wants to stop, or no pass comes.
+    pub(crate) fn wants_end(&self) -> bool {
+        self.interrupted() || self.gave_up().is_some()
+    }
+
+    /// The budget, once nobody waits any longer for a first pass.
+    fn gave_up(&self) -> Option<Duration> {
+        let patience = self.patience().filter(|of| self.spent() >= of.until);
+        patience.map(|of| of.budget)
     }
 
     /// As [`Self::flow`], for making ready.
@@ -100,15 +140,19 @@ impl<'a> Monitor<'a> {
         self.observer.flow()
     }
 
-    /// Refuses to go on once the observer wants to stop.
+    /// Refuses to go on once the observer wants to stop, or no pass comes.
     ///
     /// # Errors
-    /// [`CampaignError::Stopped`], then.
+    /// [`CampaignError::Stopped`], or [`CampaignError::UsedUp`].
     pub fn stop_if_interrupted(&self) -> Result<(), CampaignError> {
         if self.interrupted() {
-            Err(CampaignError::Stopped)
-        } else {
-            Ok(())
+            return Err(CampaignError::Stopped);
+        }
+        match self.gave_up() {
+            Some(budget) => Err(CampaignError::UsedUp {
+                budget_s: budget.as_secs(),
+            }),
+            None => Ok(()),
         }
     }
 

@@ -156,16 +156,7 @@ fn read_recording(bytes: &[u8]) -> bool {
 fn read_recording_of(spec: &DatabaseSpec, path: &Path) -> bool {
     let database = spec.make().expect("a database without options");
     let copies = database.copies_own().expect("it copies databases");
-    let copy = CopyOf {
-        name: "my.db".into(),
-        size: ByteCount::mib(1),
-        page_size: PageSize::kib(4),
-        state: 0,
-        sorts_by_bytes: false,
-        sample: None,
-        rate: None,
-        source: "my.db".into(),
-    };
+    let copy = CopyOf::whole("my.db", ByteCount::mib(1), PageSize::kib(4), "my.db");
     let recording = match copies.read_recording("my.db".as_ref(), &copy, &[path.to_owned()]) {
         Ok(recording) => recording,
         Err(error) => return refuse(&error),

@@ -77,6 +77,8 @@ pub struct Described {
 pub struct Script {
     name: String,
     source: String,
+    /// Where its lines end.
+    line_ends: Vec<usize>,
     commands: Vec<Command>,
     statements: Vec<StatementText>,
     definitions: Definitions,
@@ -145,6 +147,7 @@ impl Script {
         let mut script = Self {
             name: name.to_owned(),
             source: source.to_owned(),
+            line_ends: source.match_indices('\n').map(|(end, _)| end).collect(),
             commands: Vec::new(),
             statements: Vec::new(),
             definitions: definitions.clone(),
@@ -214,7 +217,7 @@ impl Script {
                     is_alone: true,
                     wants_columns: false,
                     offset,
-                    line: self.error(offset, "").line,
+                    line: self.line(offset),
                 });
                 What::Statement {
                     statement: self.statements.len() - 1,
@@ -457,6 +460,11 @@ impl Script {
         &self.statements
     }
 
+    /// The line that a byte of its text is in, from 1.
+    fn line(&self, offset: usize) -> usize {
+        self.line_ends.partition_point(|&end| end < offset) + 1
+    }
+
     /// An error at a byte of its text.
     pub fn error(&self, offset: usize, message: impl std::convert::Into<String>) -> SyntaxError {
         SyntaxError::at(&self.name, &self.source, offset, message)
@@ -664,7 +672,7 @@ impl Script {
 
     fn step(&self, offset: usize, what: Do) -> Step {
         Step {
-            line: self.error(offset, "").line,
+            line: self.line(offset),
             what,
         }
     }

@@ -281,9 +281,15 @@ pub trait Connection {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64>;
 
-    /// Waits for as long within a transaction, as whoever sends it does.
-    fn pause(&mut self, time: Duration) {
+    /// Waits for as long within a transaction, of whose time it is a part. A load that has to end does
+    /// not wait.
+    fn sleep(&mut self, time: Duration) {
         thread::sleep(time);
+    }
+
+    /// The same, as whoever sends it does: it is no part of the transaction's time.
+    fn pause(&mut self, time: Duration) {
+        self.sleep(time);
     }
 
     /// Runs the statements of a batch in their order, hands over their rows,

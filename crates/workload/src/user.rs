@@ -47,9 +47,21 @@ pub struct CopyOf {
     /// it.
     #[serde(skip)]
     pub rate: Option<ByteCount>,
+    /// The file that it is, whatever it is called later; `None` of a server. Stores do not keep it.
+    #[serde(skip)]
+    pub file: Option<FileIdentity>,
     /// Where it is, as the user names it: a file, or a server's URL. Stores do not keep it.
     #[serde(skip)]
     pub source: std::ffi::OsString,
+}
+
+/// What tells a file from any other one (`st_dev` and `st_ino` of stat(2)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// The device that it is on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
 }
 
 impl CopyOf {
@@ -159,6 +171,7 @@ impl CopyOf {
             sorts_by_bytes: false,
             sample: None,
             rate: None,
+            file: None,
             source: source.into(),
         }
     }

@@ -321,6 +321,46 @@ fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
+fn a_statement_that_never_ends_is_given_up() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+                   SELECT count(*) FROM n;";
+    fs::write(home.path("mix.sql"), endless).unwrap();
+    let arguments = ["--copy-of=app/my.db", "--script=mix.sql", "--no-calibrate"];
+    let cells = ["--page-sizes=4K", "--memory=1MiB", "--budget=9s"];
+    let output = home.advise(&arguments).args(cells).output().unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let last = said.lines().last().unwrap();
+    let words = "the budget of 9 s was used up before anything could be measured: repeat";
+    assert!(last.contains(words), "{said}");
+    assert!(!home.path("work/data").exists());
+}
+
+#[test]
+fn a_row_that_is_refused_has_a_reason_without_its_values() {
+    let home = Home::new();
+    drop(application(&home.path("app/my.db"), "delete"));
+    let again = format!("INSERT INTO customer VALUES (1, '{PRIVATE}', 0, 0);");
+    fs::write(home.path("mix.sql"), again).unwrap();
+    let output = home.small().output().unwrap();
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // Of the first page size, and for the end.
+    let why = "there is a row with this key already: a script's statements have to work";
+    assert_eq!(said.matches(why).count(), 2, "{said}");
+    assert!(
+        said.contains("gave no figures for the same reason"),
+        "{said}"
+    );
+    assert!(
+        !said.contains(PRIVATE) && !said.contains("Error code"),
+        "{said}"
+    );
+}
+
+#[test]
 fn clients_share_a_connection_and_its_last_row() {
     let home = Home::new();
     drop(application(&home.path("app/my.db"), "delete"));
@@ -395,6 +435,40 @@ fn files_that_cannot_be_copied_are_told_in_one_line() {
     ] {
         refused(&home, &[&of(name), "--script=mix.sql"], words);
     }
+
+    // A page is missing, or a part of one.
+    let whole = fs::read(home.path("app/my.db")).unwrap();
+    for (missing, words) in [
+        (
+            8192,
+            "app/cut.db is damaged (database disk image is malformed): restore",
+        ),
+        (100, "app/cut.db is damaged (it ends after "),
+    ] {
+        fs::write(home.path("app/cut.db"), &whole[..whole.len() - missing]).unwrap();
+        refused(&home, &[&of("cut.db"), "--script=mix.sql"], &[words]);
+    }
+    // A page stands where another one was: it can be read, and is not the right one.
+    let is_found = |page: &usize| {
+        let mut mixed = whole.clone();
+        mixed.copy_within(page * 8192..(page + 1) * 8192, (page + 1) * 8192);
+        fs::write(home.path("app/mixed.db"), &mixed).unwrap();
+        let mixed = Connection::open(home.path("app/mixed.db")).unwrap();
+        let query = |sql: &str| mixed.query_row(sql, [], |row| row.get::<_, String>(0));
+        let check = query("PRAGMA quick_check(1)");
+        check.is_ok_and(|said| said != "ok")
+            && query("SELECT sum(visits) || '' FROM customer").is_ok()
+    };
+    assert!((2..whole.len() / 8192 - 1).any(|page| is_found(&page)));
+    let output = home
+        .advise(&[&of("mixed.db"), "--script=mix.sql"])
+        .output()
+        .unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("app/mixed.db is damaged ("), "{said}");
+    assert!(!said.contains("condition"), "{said}");
+    fs::remove_dir_all(home.path("work")).unwrap();
 
     // Damage that only those who read its rows find has the same sentence.
     let mut worn = fs::read(home.path("app/my.db")).unwrap();

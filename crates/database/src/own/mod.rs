@@ -81,6 +81,11 @@ pub trait CopyOwn {
         None
     }
 
+    /// What to do about data of which the check says that something is wrong.
+    fn repair(&self) -> &'static str {
+        "restore it"
+    }
+
     /// Makes a directory that only those may look into who have to, whatever the umask.
     ///
     /// # Errors

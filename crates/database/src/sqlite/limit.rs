@@ -1,4 +1,5 @@
-//! Ends statements of the user's own that take too long. SQLite itself has no limit of time.
+//! Ends statements of the user's own that take too long, or that nobody waits for any longer. SQLite
+//! itself has no limit of time.
 
 #![expect(unsafe_code, reason = "SQLite is a library of C")]
 
@@ -6,6 +7,10 @@ use std::{
     cell::Cell,
     ffi::{c_int, c_void},
     ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -19,34 +24,48 @@ const LOOK_INSTRUCTIONS: c_int = 100_000;
 
 /// A connection's limit. It has to be dropped after the connection.
 pub(crate) struct Limit {
-    until: Box<Cell<Option<Instant>>>,
+    watch: Box<Watch>,
+}
+
+/// When statements end.
+struct Watch {
+    until: Cell<Option<Instant>>,
+    /// Whether nobody waits for them.
+    stop: Arc<AtomicBool>,
 }
 
 impl Limit {
-    /// Puts a connection under a limit, which holds once a statement [begins](Self::begin).
-    pub(crate) fn of(connection: &Connection) -> Self {
-        unsafe extern "C" fn look(until: *mut c_void) -> c_int {
-            // SAFETY: the handler was set with a cell that outlives the connection, which one
+    /// Puts a connection under a limit, which holds once a statement [begins](Self::begin), and ends
+    /// all of them once `stop` is set.
+    pub(crate) fn of(connection: &Connection, stop: Arc<AtomicBool>) -> Self {
+        unsafe extern "C" fn look(watch: *mut c_void) -> c_int {
+            // SAFETY: the handler was set with a watch that outlives the connection, which one
             // thread uses at a time.
-            let until = unsafe { &*until.cast::<Cell<Option<Instant>>>() };
-            c_int::from(until.get().is_some_and(|until| Instant::now() >= until))
+            let Watch { until, stop } = unsafe { &*watch.cast::<Watch>() };
+            let is_late = until.get().is_some_and(|until| Instant::now() >= until);
+            c_int::from(is_late || stop.load(Ordering::Relaxed))
         }
-        let until = Box::new(Cell::new(None));
-        // SAFETY: the connection is open; the cell has a place of its own and is dropped later.
+        let watch = Box::new(Watch {
+            until: Cell::new(None),
+            stop,
+        });
+        // SAFETY: the connection is open; the watch has a place of its own and is dropped later.
         unsafe {
             ffi::sqlite3_progress_handler(
                 connection.handle(),
                 LOOK_INSTRUCTIONS,
                 Some(look),
-                ptr::from_ref(&*until).cast_mut().cast(),
+                ptr::from_ref(&*watch).cast_mut().cast(),
             );
         }
-        Self { until }
+        Self { watch }
     }
 
     /// A statement begins.
     pub(crate) fn begin(&self) {
-        self.until.set(Instant::now().checked_add(STATEMENT_LIMIT));
+        self.watch
+            .until
+            .set(Instant::now().checked_add(STATEMENT_LIMIT));
     }
 }
 
@@ -60,15 +79,22 @@ mod tests {
     #[test]
     fn a_statement_without_end_ends() {
         let connection = Connection::open_in_memory().unwrap();
-        let limit = Limit::of(&connection);
-        // As if it had begun long ago.
-        limit.until.set(Some(Instant::now()));
+        let stop = Arc::<AtomicBool>::default();
+        let limit = Limit::of(&connection, Arc::clone(&stop));
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                        SELECT count(*) FROM n";
-        let failure = connection.query_row(endless, [], |_| Ok(())).unwrap_err();
-        let error = sort(failure, || "run a statement".into());
-        assert!(matches!(error, ConnectionError::Timeout(_)), "{error:?}");
+        let ends = || {
+            let failure = connection.query_row(endless, [], |_| Ok(())).unwrap_err();
+            let error = sort(failure, || "run a statement".into());
+            assert!(matches!(error, ConnectionError::Timeout(_)), "{error:?}");
+        };
+        // As if it had begun long ago.
+        limit.watch.until.set(Some(Instant::now()));
+        ends();
         limit.begin();
         connection.query_row("SELECT 1", [], |_| Ok(())).unwrap();
+        // Nobody waits for it.
+        stop.store(true, Ordering::Relaxed);
+        ends();
     }
 }

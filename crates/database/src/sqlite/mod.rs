@@ -257,6 +257,10 @@ impl CopyOwn for Sqlite {
         Some(statements::CHECK)
     }
 
+    fn repair(&self) -> &'static str {
+        failure::REPAIR
+    }
+
     fn prepare(&self, source: &OsStr, statements: Statements<'_>) -> Result<Tried, OwnError> {
         statements::prepare(Path::new(source), statements).map(Tried::alike)
     }

@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use octavo_workload::{Connection, ConnectionError, Workload, connection::Statement};
@@ -38,6 +41,8 @@ pub(crate) struct RunningSqlite {
     writer: Arc<Turns>,
     vfs: Arc<DirectVfs>,
     tally: Arc<Tally>,
+    /// Whether nobody waits for statements any longer.
+    stop: Arc<AtomicBool>,
 }
 
 impl RunningSqlite {
@@ -66,6 +71,8 @@ impl RunningSqlite {
             watch_references,
             statements,
         )?;
+        let stop = Arc::<AtomicBool>::default();
+        let session = session.limited(Arc::clone(&stop));
         let (page_size, wal_autocheckpoint) = Self::examine(&session, database)?;
         if page_size != i64::from(settings.page_size.get()) {
             let reason = format!("the copy has pages of {page_size} bytes");
@@ -83,6 +90,7 @@ impl RunningSqlite {
             writer: Arc::new(Turns::new(session, users)),
             vfs,
             tally,
+            stop,
         })
     }
 
@@ -105,7 +113,7 @@ impl Running for RunningSqlite {
             "client {client} is too many"
         );
         let reader = if self.settings.clients > 1 {
-            Some(Session::measured(
+            let session = Session::measured(
                 &self.database,
                 &self.vfs,
                 &self.tally,
@@ -113,12 +121,17 @@ impl Running for RunningSqlite {
                 self.sqlite.journal_mode,
                 self.watch_references,
                 self.statements,
-            )?)
+            )?;
+            Some(session.limited(Arc::clone(&self.stop)))
         } else {
             None
         };
         let writer = Arc::clone(&self.writer);
         Ok(Box::new(ClientConnection::new(writer, reader)))
+    }
+
+    fn interrupt(&self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 
     fn counters(&self) -> Counters {

@@ -4,7 +4,10 @@
 
 use std::{
     path::Path,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -75,7 +78,7 @@ impl Session {
             tally: Arc::clone(tally),
             _vfs: Arc::clone(vfs),
         };
-        Ok(Self::prepare(connection, statements, Some(counted))?.limited())
+        Self::prepare(connection, statements, Some(counted))
     }
 
     /// Opens `database` through `vfs` to learn what the statements do to its pages, with a buffer
@@ -89,7 +92,7 @@ impl Session {
     ) -> Result<Self> {
         let settings = "PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; PRAGMA cache_spill=OFF;";
         let connection = open(database, vfs, memory, JournalMode::Wal, settings)?;
-        Ok(Self::prepare(connection, statements, None)?.limited())
+        Ok(Self::prepare(connection, statements, None)?.limited(Arc::default()))
     }
 
     /// Prepares the workload's statements on a connection that is not measured. They may take as
@@ -127,10 +130,11 @@ impl Session {
         })
     }
 
-    /// The same with a limit for each of the user's own statements, if it has any.
-    fn limited(mut self) -> Self {
+    /// The same with a limit for each of the user's own statements, if it has any, which end once
+    /// `stop` is set.
+    pub(crate) fn limited(mut self, stop: Arc<AtomicBool>) -> Self {
         let is_private = self.statements.iter().any(|statement| statement.is_private);
-        self.limit = is_private.then(|| Limit::of(&self.connection));
+        self.limit = is_private.then(|| Limit::of(&self.connection, stop));
         self
     }
 

@@ -19,7 +19,7 @@ use std::{
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::user::{CopyOf, Copying};
+use octavo_workload::user::{CopyOf, Copying, FileIdentity};
 use rusqlite::{
     Connection, ErrorCode, OpenFlags,
     backup::{Backup, StepResult},
@@ -109,6 +109,7 @@ impl Header {
 /// What tells one state of a file from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
+    file: FileIdentity,
     length: u64,
     modified: (i64, i64),
     /// Length and time of the log, if there is one.
@@ -125,6 +126,10 @@ impl State {
             .ok()
             .filter(|log| log.len() > 0);
         Ok(Self {
+            file: FileIdentity {
+                device: status.dev(),
+                inode: status.ino(),
+            },
             length: status.len(),
             modified: (status.mtime(), status.mtime_nsec()),
             log: log.map(|log| (log.len(), log.mtime(), log.mtime_nsec())),
@@ -155,6 +160,21 @@ impl State {
             .fold(begin, |seed, word| seed.derive("state", word));
         seed.get() >> 12
     }
+}
+
+/// Refuses a file whose end is missing, which a transaction that is open keeps others from writing. A
+/// log has pages that are not in the file yet. SQLite itself refuses one that lacks whole pages.
+fn check_length(path: &Path, connection: &Connection, page_size: PageSize) -> Result<()> {
+    let state = State::of(path)?;
+    let pages: u32 = connection
+        .query_row("PRAGMA page_count", [], |row| row.get(0))
+        .map_err(|failure| refusal(path, &failure))?;
+    let whole = u64::from(pages) * u64::from(page_size.get());
+    if state.length >= whole || state.log.is_some() {
+        return Ok(());
+    }
+    let said = format!("it ends after {} of {whole} bytes", state.length);
+    Err(DatabaseError::damaged_source(path, &said, REPAIR))
 }
 
 /// A source that is open for reading.
@@ -221,6 +241,7 @@ impl Source {
             Ok(connection)
         };
         let connection = open().map_err(|failure| refusal(path, &failure))?;
+        check_length(path, &connection, header.page_size(path)?)?;
         Ok(Self {
             path: given.to_owned(),
             file: path.to_owned(),
@@ -263,6 +284,7 @@ impl Source {
         Ok(Own {
             copy: CopyOf {
                 state: self.state.fingerprint(&self.path, &self.header),
+                file: Some(self.state.file),
                 ..CopyOf::whole(
                     &self.name(),
                     ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
@@ -400,6 +422,10 @@ pub(super) fn load(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let source = Source::open(Path::new(&copy.source))?;
+    if copy.file.is_some_and(|file| file != source.state.file) {
+        let reason = "is another file than when it was looked at: run the same command again";
+        return Err(refuse(&source.path, reason));
+    }
     // A program that goes on writing meanwhile gives a later state, which is as good.
     if source.header.page_size(&source.path)? != copy.page_size {
         let reason = "has another page size than when it was looked at: run the same command again";
@@ -482,4 +508,39 @@ pub(super) fn examine(path: &Path, copying: &Copying) -> Result<Own> {
         let reason = "is a file, of which no sample is made yet: leave --sample out";
         Err(refuse(path, reason))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_took_the_place_of_another_is_not_copied() {
+        let home = tempfile::tempdir().unwrap();
+        let [first, second] = ["my.db", "other.db"].map(|name| {
+            let path = home.path().join(name);
+            let connection = Connection::open(&path).unwrap();
+            connection.execute_batch("CREATE TABLE a(b)").unwrap();
+            path
+        });
+        let found = examine(&first, &Copying::WHOLE).unwrap();
+        let copied = |name: &str| {
+            let target = home.path().join(name);
+            load(&found.copy, &target, &mut |_| ControlFlow::Continue(()))
+        };
+        assert_eq!(copied("whole.db").unwrap().rows, 0);
+        // Its program wrote meanwhile: that is a later state of the same.
+        let connection = Connection::open(&first).unwrap();
+        connection
+            .execute_batch("INSERT INTO a VALUES (1)")
+            .unwrap();
+        drop(connection);
+        assert_eq!(copied("later.db").unwrap().rows, 1);
+        fs::rename(&second, &first).unwrap();
+        let refused = copied("none.db").unwrap_err().to_string();
+        let words = "my.db is another file than when it was looked at";
+        assert!(refused.contains(words), "{refused}");
+    }
 }

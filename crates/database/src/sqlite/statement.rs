@@ -139,8 +139,29 @@ impl Prepared {
 
 /// A failure that tells nothing of a statement's text or of rows.
 fn private(code: c_int, context: &str) -> ConnectionError {
+    if let Some(refusal) = refusal(code) {
+        return ConnectionError::other(
+            context.to_owned(),
+            format!("{refusal}: a script's statements have to work however often they run"),
+        );
+    }
     let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
     sort(failure, || context.to_owned())
+}
+
+/// Why a row is refused, by the extended code (<https://www.sqlite.org/rescode.html>).
+fn refusal(code: c_int) -> Option<&'static str> {
+    Some(match code {
+        ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+        | ffi::SQLITE_CONSTRAINT_UNIQUE
+        | ffi::SQLITE_CONSTRAINT_ROWID => "there is a row with this key already",
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => "a row that another one refers to is not there",
+        ffi::SQLITE_CONSTRAINT_NOTNULL => "a column would be NULL that must not be",
+        ffi::SQLITE_CONSTRAINT_CHECK => "a CHECK of the table does not hold",
+        ffi::SQLITE_CONSTRAINT_TRIGGER => "a trigger refuses it with RAISE",
+        code if code & 0xff == ffi::SQLITE_CONSTRAINT => "the table's constraints do not allow it",
+        _ => return None,
+    })
 }
 
 impl Drop for Prepared {

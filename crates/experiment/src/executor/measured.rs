@@ -451,11 +451,7 @@ impl Executor for MeasuredExecutor<'_> {
             };
             seats.insert(number, seat);
         }
-        let observer = monitor.observer();
-        Ok(Box::new(MeasuredSitting {
-            seats,
-            interrupted: Box::new(|| observer.interrupted()),
-        }))
+        Ok(Box::new(MeasuredSitting { seats, monitor }))
     }
 
     /// The answer is worth more than the room: that data stays is only noted.

@@ -11,6 +11,7 @@ use crate::{
     error::CampaignError,
     lockstep::{SessionTime, Slice, SliceKey},
     machine::{EnergyMeter, EnergyTotal, EnergyUse, MachineUse, MachineWatch, own_io_bytes},
+    monitor::Monitor,
     record::{DeviceUse, Figures},
     run::{FreshCopy, FullStorage, LoadEnd, RunError, Started, Subject},
     watch::DeviceReading,
@@ -19,7 +20,7 @@ use crate::{
 /// Open cells by their number.
 pub(super) struct MeasuredSitting<'a> {
     pub(super) seats: BTreeMap<usize, Result<Seat<'a>, Option<CampaignError>>>,
-    pub(super) interrupted: Box<dyn Fn() -> bool + Sync + 'a>,
+    pub(super) monitor: &'a Monitor<'a>,
 }
 
 /// An open cell.
@@ -103,7 +104,14 @@ impl<'a> Seat<'a> {
         let before = (running.counters(), DeviceReading::now(location));
         let own_before = own_io_bytes();
         self.energy.start();
-        let done = load.slice(transactions, interrupted)?;
+        let interrupted = || {
+            let ends = interrupted();
+            if ends {
+                running.interrupt();
+            }
+            ends
+        };
+        let done = load.slice(transactions, &interrupted)?;
         let flushing = std::time::Instant::now();
         running.flush()?;
         let elapsed = done.elapsed + flushing.elapsed();
@@ -247,8 +255,15 @@ impl Sitting for MeasuredSitting<'_> {
             return Err(CampaignError::Stopped);
         };
         let path = seat.subject.copy.clone();
-        let slice = seat.slice(key, transactions, &self.interrupted);
-        let slice = slice.map_err(|error| sorted(error, path));
+        let monitor = self.monitor;
+        let slice = seat.slice(key, transactions, &|| monitor.wants_end());
+        let slice = slice.map_err(|error| match sorted(error, path) {
+            CampaignError::Stopped => match monitor.stop_if_interrupted() {
+                Err(why) => why,
+                Ok(()) => CampaignError::Stopped,
+            },
+            error => error,
+        });
         if matches!(&slice, Err(CampaignError::Run(error)) if !error.is_lost()) {
             // It stops, so that the others have the machine to themselves.
             self.seats.remove(&key.cell);

@@ -51,7 +51,7 @@ impl Snapshots {
         monitor: &Monitor<'_>,
     ) -> Result<Option<StoredSnapshot>, CampaignError> {
         let made = self.make_within_limit(key, resolved, monitor);
-        let made = made.map_err(|error| of_source(error, resolved));
+        let made = made.map_err(|error| of_source(error, key, resolved));
         match (made, monitor.passed_limit()) {
             (Err(CampaignError::Database(DatabaseError::Stopped)), Some(limit))
                 if !monitor.interrupted() =>
@@ -272,14 +272,22 @@ fn check(
 }
 
 /// What is damaged in a copy of the user's file is damaged there: that is the one to mend.
-fn of_source(error: CampaignError, resolved: &ResolvedPlan<'_>) -> CampaignError {
-    match (&resolved.plan().own, error) {
-        (Some(own), CampaignError::Database(DatabaseError::Damaged { said, remedy, .. })) => {
-            let path = Path::new(&own.copy.source);
-            CampaignError::Database(DatabaseError::damaged_source(path, &said, remedy))
-        }
-        (_, error) => error,
-    }
+fn of_source(
+    error: CampaignError,
+    key: &SnapshotKey,
+    resolved: &ResolvedPlan<'_>,
+) -> CampaignError {
+    let copies = resolved.database(&key.database).copies_own();
+    let (Some(own), Some(copies)) = (&resolved.plan().own, copies) else {
+        return error;
+    };
+    let (said, remedy) = match error {
+        CampaignError::Database(DatabaseError::Damaged { said, remedy, .. }) => (said, remedy),
+        CampaignError::Inconsistent { what, .. } => (what, copies.repair()),
+        other => return other,
+    };
+    let path = Path::new(&own.copy.source);
+    CampaignError::Database(DatabaseError::damaged_source(path, &said, remedy))
 }
 
 /// Deletes a directory, if there is one.

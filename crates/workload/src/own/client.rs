@@ -1,6 +1,6 @@
 //! A client that runs the user's scripts.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use octavo_script::{
     Access as Wanted, Control, Host, PARAMETERS_MAX, Parameter, Random, RunError, State,
@@ -227,7 +227,7 @@ impl Host for OnConnection<'_> {
     }
 
     fn sleep(&mut self, time: Duration) {
-        thread::sleep(time);
+        self.connection.sleep(time);
     }
 }
 

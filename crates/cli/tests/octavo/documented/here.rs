@@ -74,7 +74,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
     ("bench", &["--duration=3s", "--warm-up=0s"]),
     // The smallest range that a device is measured over.
     ("calibrate --device", &["--size=256MiB"]),
-    ("calibrate", &["--size=64MiB"]),
+    ("calibrate", &["--size=64MiB", "--quick"]),
 ];
 
 /// Commands that calibrate all the same: their profile is used by others.

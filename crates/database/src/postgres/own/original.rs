@@ -172,15 +172,14 @@ impl Original {
         let state = state.fold(place, |seed, number| seed.derive(number, 1));
         Ok(Own {
             copy: CopyOf {
-                name: facts.database.clone(),
-                size: ByteCount::new(facts.bytes),
-                page_size,
                 // 52 bits, so that every reader of JSON keeps them.
                 state: state.get() >> 12,
-                sorts_by_bytes: false,
-                sample: None,
-                rate: None,
-                source: source.to_owned(),
+                ..CopyOf::whole(
+                    &facts.database,
+                    ByteCount::new(facts.bytes),
+                    page_size,
+                    source,
+                )
             },
             options: Vec::new(),
             limits: limits::limits(&facts.limits, page_size),

@@ -68,6 +68,12 @@ impl Campaign<'_> {
     ) -> Result<(), CampaignError> {
         let number = self.session.store.next_sitting()?;
         let begun = self.monitor.spent();
+        match self.settings.budget {
+            Some(budget) if self.slices.is_empty() && self.settings.passes.is_none() => {
+                self.monitor.wait_for_a_pass(budget);
+            }
+            _ => {}
+        }
         let cells = self.cells.clone();
         let mut records = BTreeMap::new();
         let mut seated = Vec::new();
@@ -427,6 +433,7 @@ impl Campaign<'_> {
                     }
                 }
             }
+            self.monitor.has_pass();
         }
         if let Some(over) = over_budget {
             // The first of them may have been slow by chance.
@@ -585,8 +592,12 @@ impl Campaign<'_> {
         };
         let reason = with_causes(&error);
         let name = self.plan().cell_name(&self.cells[cell]);
-        self.monitor
-            .note(&format!("{name} gave no figures: {reason}"));
+        self.monitor.note(&match &sitting.failure {
+            Some(before) if *before == reason => {
+                format!("{name} gave no figures for the same reason")
+            }
+            _ => format!("{name} gave no figures: {reason}"),
+        });
         sitting.open.retain(|&open| open != cell);
         let stays = |slice: &Slice| (slice.key.sitting, slice.key.cell) != (sitting.number, cell);
         // What is not in the store yet comes after what is.

@@ -550,7 +550,7 @@ mod tests {
         let mut launch = shell(scratch.path(), &log, &group);
         launch.arguments[1] = "head -c 60000000 /dev/zero | sort > /dev/null; exit 1".into();
         let server = Server::launch(&launch).unwrap();
-        let ended = (0..1500).any(|_| {
+        let ended = (0..6000).any(|_| {
             thread::sleep(PAUSE);
             server.ended().is_some()
         });
@@ -578,7 +578,7 @@ mod tests {
         }
         sweep();
         assert!(!orphaned.exists());
-        assert!((0..500).any(|_| {
+        assert!((0..6000).any(|_| {
             thread::sleep(PAUSE);
             server.ended().is_some()
         }));

@@ -33,12 +33,15 @@ fn launch<'a>(directory: &'a Path, log: &'a Path, on_death: Signal) -> Launch<'a
     }
 }
 
+/// How often something is looked at that comes soon where nothing else runs: a minute.
+const LOOKS: usize = 6000;
+
 /// Waits for what both write to change.
 fn moves(directory: &Path) -> bool {
     ["above", "below"].iter().all(|name| {
         let read = || fs::read(directory.join(name)).unwrap_or_default();
         let before = read();
-        (0..500).any(|_| {
+        (0..LOOKS).any(|_| {
             thread::sleep(Duration::from_millis(10));
             let now = read();
             !now.is_empty() && now != before
@@ -51,7 +54,7 @@ fn what_they_wrote(directory: &Path) -> [Vec<u8>; 2] {
 }
 
 fn is_gone(pid: i32) -> bool {
-    (0..1000).any(|_| {
+    (0..LOOKS).any(|_| {
         thread::sleep(Duration::from_millis(10));
         descendants::stat(pid).is_none_or(|stat| stat.zombie)
     })
@@ -169,7 +172,7 @@ fn what_is_held_goes_on_when_octavo_dies_and_finds_its_signal() {
     assert!(is_gone(server));
     // It has no signal to find, and continues.
     let still = || descendants::stat(below).is_some() && descendants::is_still(below);
-    assert!((0..1000).any(|_| {
+    assert!((0..LOOKS).any(|_| {
         thread::sleep(Duration::from_millis(10));
         !still()
     }));
@@ -216,7 +219,7 @@ fn a_group_of_version_2_is_frozen_as_a_whole() {
     Freezer::new(Means::Group(group.clone())).freeze().unwrap();
     drop(server);
     assert!(all.into_iter().all(is_gone));
-    assert!((0..500).any(|_| {
+    assert!((0..LOOKS).any(|_| {
         thread::sleep(Duration::from_millis(10));
         fs::remove_dir(&group).is_ok()
     }));

@@ -30,7 +30,7 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 fn is_gone(pid: i32) -> bool {
-    (0..500).any(|_| {
+    (0..6000).any(|_| {
         let gone = descendants::stat(pid).is_none_or(|stat| stat.zombie);
         if !gone {
             thread::sleep(Duration::from_millis(10));

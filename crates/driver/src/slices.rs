@@ -239,6 +239,7 @@ impl SlicedLoad {
         };
         let mut end = begin;
         let mut failure = None;
+        let mut is_ended = false;
         let mut working = self.workers.len();
         while working > 0 {
             match self.done.recv_timeout(POLL_INTERVAL) {
@@ -258,7 +259,10 @@ impl SlicedLoad {
                 }
                 Ok(Err(error)) => {
                     self.halt();
-                    failure.get_or_insert(error);
+                    // What was ended from here has failed for that.
+                    if !is_ended {
+                        failure.get_or_insert(error);
+                    }
                     working -= 1;
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
@@ -268,7 +272,8 @@ impl SlicedLoad {
                         !self.workers.iter().any(gone),
                         "a session's thread panicked"
                     );
-                    if interrupted() {
+                    if !is_ended && interrupted() {
+                        is_ended = true;
                         self.halt();
                     }
                 }

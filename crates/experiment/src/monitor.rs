@@ -23,11 +23,11 @@ pub struct Monitor<'a> {
     /// The time after which nothing can be measured.
     limit: Option<Duration>,
     is_limit_lifted: AtomicBool,
-    /// The budget, and the time at which it gives up what has not been measured by then.
+    /// How long a slice is waited for, while there is one.
     patience: Mutex<Option<Patience>>,
 }
 
-/// How long a first pass may take.
+/// The budget, and the time at which nobody waits any longer.
 #[derive(Clone, Copy)]
 struct Patience {
     budget: Duration,
@@ -66,15 +66,23 @@ impl<'a> Monitor<'a> {
         limit.filter(|_| !self.is_limit_lifted.load(Ordering::Relaxed))
     }
 
-    /// Has what begins now take as long as a budget again until its first pass is made. An answer
-    /// that is late is better than none, but a statement may never end.
-    pub(crate) fn wait_for_a_pass(&self, budget: Duration) {
+    /// Has each slice from now on take as long as a budget. An answer that is late is better than none,
+    /// but a statement may never end.
+    pub(crate) fn wait_for_slices(&self, budget: Duration) {
         let until = self.spent().saturating_add(budget);
         *self.patience() = Some(Patience { budget, until });
     }
 
-    /// A pass was made.
-    pub(crate) fn has_pass(&self) {
+    /// A slice was made, and the next one is waited for as long.
+    pub(crate) fn has_slice(&self) {
+        let spent = self.spent();
+        if let Some(patience) = &mut *self.patience() {
+            patience.until = spent.saturating_add(patience.budget);
+        }
+    }
+
+    /// No slice is waited for.
+    pub(crate) fn stop_waiting(&self) {
         *self.patience() = None;
     }
 
@@ -82,12 +90,12 @@ impl<'a> Monitor<'a> {
         self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether to end what is under way: the observer wants to stop, or no pass comes.
+    /// Whether to end what is under way: the observer wants to stop, or no slice comes.
     pub(crate) fn wants_end(&self) -> bool {
         self.interrupted() || self.gave_up().is_some()
     }
 
-    /// The budget, once nobody waits any longer for a first pass.
+    /// The budget, once nobody waits any longer for a slice.
     fn gave_up(&self) -> Option<Duration> {
         let patience = self.patience().filter(|of| self.spent() >= of.until);
         patience.map(|of| of.budget)
@@ -140,7 +148,7 @@ impl<'a> Monitor<'a> {
         self.observer.flow()
     }
 
-    /// Refuses to go on once the observer wants to stop, or no pass comes.
+    /// Refuses to go on once the observer wants to stop, or no slice comes.
     ///
     /// # Errors
     /// [`CampaignError::Stopped`], or [`CampaignError::UsedUp`].

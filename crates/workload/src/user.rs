@@ -55,13 +55,16 @@ pub struct CopyOf {
     pub source: std::ffi::OsString,
 }
 
-/// What tells a file from any other one (`st_dev` and `st_ino` of stat(2)).
+/// What tells a file from any other one (`st_dev` and `st_ino` of stat(2)). A number is used again
+/// once its file is gone, so that the file's age tells too, where the file system knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// The device that it is on.
     pub device: u64,
     /// Its number there.
     pub inode: u64,
+    /// When it was made (`stx_btime` of statx(2)).
+    pub made: Option<std::time::SystemTime>,
 }
 
 impl CopyOf {

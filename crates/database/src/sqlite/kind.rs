@@ -152,6 +152,6 @@ const REBUILD: Rebuild = Rebuild {
     copying: "VACUUM INTO",
     waiting: "all programs, until the new file has the old one's name",
     log: "none; VACUUM in place writes all of it a second time, to a journal or log",
-    way_back: "mv old.db back, and with a log PRAGMA journal_mode = WAL again; after the point of \
+    way_back: "mv old.db to its old name, and with a log PRAGMA journal_mode = WAL again; after the point of \
                no return the same steps with the old size",
 };

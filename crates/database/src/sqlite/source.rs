@@ -15,7 +15,8 @@ use std::{
     io::Read,
     os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
 
 use octavo_units::{ByteCount, PageSize, Seed};
@@ -129,6 +130,7 @@ impl State {
             file: FileIdentity {
                 device: status.dev(),
                 inode: status.ino(),
+                made: status.created().ok(),
             },
             length: status.len(),
             modified: (status.mtime(), status.mtime_nsec()),
@@ -190,23 +192,48 @@ pub(super) struct Source {
     connection: Unmeasured,
 }
 
+/// How often a file is opened or copied that a program changes meanwhile, and how long apart. Chosen.
+const ATTEMPTS: u32 = 10;
+
+/// See [`ATTEMPTS`].
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
+
 impl Source {
     pub(super) fn open(given: &Path) -> Result<Self> {
         // SQLite finds a log beside the file that a link leads to, and so do we.
         let file = fs::canonicalize(given).map_err(files::named("open", given))?;
-        Self::open_file(&file, given).map_err(|error| match error {
+        let named = |error| match error {
             DatabaseError::Source { reason, .. } => refuse(given, reason),
             other => other,
-        })
+        };
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let before = State::of(&file).map_err(named)?;
+            let error = match Self::open_file(&file, given, before.clone()) {
+                Ok(source) => return Ok(source),
+                Err(error) => error,
+            };
+            // A program that opens it for each change and closes it again has its log and its index
+            // come and go between two looks.
+            let comes_and_goes = before.log.is_some() || beside(&file, "-shm").exists();
+            let may_pass = comes_and_goes || State::of(&file).map_err(named)? != before;
+            if attempts == ATTEMPTS || !may_pass {
+                return Err(named(error));
+            }
+            thread::sleep(BETWEEN_ATTEMPTS);
+        }
     }
 
-    fn open_file(path: &Path, given: &Path) -> Result<Self> {
-        let state = State::of(path)?;
+    fn open_file(path: &Path, given: &Path, state: State) -> Result<Self> {
         if state.length == 0 {
             return Err(refuse(path, "is empty"));
         }
         let header = Header::read(path)?;
-        let has_index = beside(path, "-shm").exists();
+        // Who has it open has both.
+        let has_index = ["-shm", "-wal"]
+            .iter()
+            .all(|end| beside(path, end).exists());
         let is_unlocked = header.has_log() && state.log.is_none() && !has_index;
         if header.has_log() && state.log.is_some() && !has_index {
             let reason = format!(
@@ -400,7 +427,7 @@ impl Source {
                     StepResult::Done => break,
                     StepResult::More => {}
                     // The source's snapshot is ours, and the target nobody else's.
-                    _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+                    _ => thread::sleep(Duration::from_millis(5)),
                 }
             }
         }
@@ -421,18 +448,21 @@ pub(super) fn load(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    let source = Source::open(Path::new(&copy.source))?;
-    if copy.file.is_some_and(|file| file != source.state.file) {
-        let reason = "is another file than when it was looked at: run the same command again";
-        return Err(refuse(&source.path, reason));
+    for attempt in 1.. {
+        match copy_once(copy, target, progress) {
+            Ok(()) => break,
+            Err(Failed::Changed(_)) if attempt < ATTEMPTS => {
+                fs::remove_file(target).map_err(files::named("delete", target))?;
+            }
+            Err(Failed::Changed(error) | Failed::Other(error)) => {
+                let path = Path::new(&copy.source);
+                return Err(match path.exists() {
+                    true => error,
+                    false => refuse(path, "was removed after it was looked at"),
+                });
+            }
+        }
     }
-    // A program that goes on writing meanwhile gives a later state, which is as good.
-    if source.header.page_size(&source.path)? != copy.page_size {
-        let reason = "has another page size than when it was looked at: run the same command again";
-        return Err(refuse(&source.path, reason));
-    }
-    source.copy(target, copy.rate, progress)?;
-    source.close()?;
     // Written with a log, a file says so in its header, and readers would make files beside it.
     forget_log(target)?;
     let size = finish(target)?;
@@ -444,6 +474,43 @@ pub(super) fn load(
         log: None,
         elapsed: start.elapsed(),
     })
+}
+
+/// Why a copy was not made.
+enum Failed {
+    /// A program changed the file meanwhile, which could not see our lock: what was copied, or is said
+    /// to be damaged, is of two states.
+    Changed(DatabaseError),
+    Other(DatabaseError),
+}
+
+impl From<DatabaseError> for Failed {
+    fn from(error: DatabaseError) -> Self {
+        Self::Other(error)
+    }
+}
+
+fn copy_once(
+    copy: &CopyOf,
+    target: &Path,
+    progress: &mut Progress<'_>,
+) -> std::result::Result<(), Failed> {
+    let source = Source::open(Path::new(&copy.source))?;
+    if copy.file.is_some_and(|file| file != source.state.file) {
+        let reason = "is another file than when it was looked at: name another directory";
+        return Err(refuse(&source.path, reason).into());
+    }
+    // A program that goes on writing meanwhile gives a later state, which is as good.
+    if source.header.page_size(&source.path)? != copy.page_size {
+        let reason = "has another page size than when it was looked at: name another directory";
+        return Err(refuse(&source.path, reason).into());
+    }
+    let copied = source.copy(target, copy.rate, progress);
+    if matches!(copied, Err(DatabaseError::Stopped)) {
+        return Ok(copied?);
+    }
+    source.close().map_err(Failed::Changed)?;
+    Ok(copied?)
 }
 
 /// Bytes 18 and 19 say whether a file is used with a log: 2, or 1 without.
@@ -502,9 +569,9 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
 /// What is known of the user's file.
 pub(super) fn examine(path: &Path, copying: &Copying) -> Result<Own> {
     let source = Source::open(path)?;
-    let facts = source.facts()?;
+    let facts = source.facts();
     source.close()?;
-    facts.copied(copying, |_| {
+    facts?.copied(copying, |_| {
         let reason = "is a file, of which no sample is made yet: leave --sample out";
         Err(refuse(path, reason))
     })
@@ -538,9 +605,64 @@ mod tests {
             .unwrap();
         drop(connection);
         assert_eq!(copied("later.db").unwrap().rows, 1);
-        fs::rename(&second, &first).unwrap();
-        let refused = copied("none.db").unwrap_err().to_string();
+        // A number may be used again at once.
+        fs::remove_file(&first).unwrap();
+        fs::copy(&second, &first).unwrap();
+        let refused = |name: &str| copied(name).unwrap_err().to_string();
         let words = "my.db is another file than when it was looked at";
-        assert!(refused.contains(words), "{refused}");
+        assert!(refused("none.db").contains(words));
+        fs::rename(&second, &first).unwrap();
+        assert!(refused("none.db").contains(words));
+        fs::remove_file(&first).unwrap();
+        assert!(refused("none.db").contains("my.db was removed after it was looked at"));
+    }
+
+    #[test]
+    fn an_index_of_a_log_that_is_not_there_belongs_to_nobody() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("my.db");
+        let connection = Connection::open(&path).unwrap();
+        let made = "PRAGMA journal_mode=WAL; CREATE TABLE a(b); INSERT INTO a VALUES (1)";
+        connection.execute_batch(made).unwrap();
+        connection.close().unwrap();
+        assert!(!beside(&path, "-wal").exists());
+        fs::write(beside(&path, "-shm"), [0; 32_768]).unwrap();
+        assert_eq!(
+            examine(&path, &Copying::WHOLE).unwrap().copy.size.get(),
+            8192
+        );
+        assert_eq!(fs::read(beside(&path, "-shm")).unwrap(), [0; 32_768]);
+    }
+
+    #[test]
+    fn a_program_that_opens_the_file_for_each_change_is_waited_for() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("my.db");
+        let change = |sql: &str| {
+            let connection = Connection::open(&path).unwrap();
+            connection.busy_timeout(Duration::from_secs(30)).unwrap();
+            connection.execute_batch(sql).unwrap();
+        };
+        change("PRAGMA journal_mode=WAL; CREATE TABLE a(b)");
+        let found = examine(&path, &Copying::WHOLE).unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    change("INSERT INTO a VALUES (zeroblob(10000))");
+                    thread::sleep(Duration::from_millis(100));
+                }
+            });
+            for copy in 0..5 {
+                let target = home.path().join(format!("copy{copy}.db"));
+                let go_on = &mut |_| ControlFlow::Continue(());
+                let copied = load(&found.copy, &target, go_on);
+                is_over.store(
+                    copy == 4 || copied.is_err(),
+                    std::sync::atomic::Ordering::Relaxed,
+                );
+                copied.unwrap();
+            }
+        });
     }
 }

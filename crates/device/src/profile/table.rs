@@ -275,11 +275,14 @@ fn table<const COLUMNS: usize>(
     if rows.is_empty() {
         return None;
     }
-    let longest = profile
-        .points
-        .iter()
-        .map(|point| point.duration_s)
-        .fold(0.0, f64::max);
+    let durations = profile.points.iter().map(|point| point.duration_s);
+    let (shortest, longest) = durations.fold((f64::INFINITY, 0.0), |(least, most), duration| {
+        (duration.min(least), duration.max(most))
+    });
+    let duration = match (format!("{shortest:.1}"), format!("{longest:.1}")) {
+        (least, most) if least == most => most,
+        (least, most) => format!("{least} to {most}"),
+    };
     let access = match profile.access {
         Access::Direct => "direct".to_owned(),
         other => other.to_string(),
@@ -295,7 +298,7 @@ fn table<const COLUMNS: usize>(
     };
     Some(Table {
         title: format!(
-            "{title}; {access}, {}, {longest:.1} s a point, mean latency{unsteady}{wide}",
+            "{title}; {access}, {}, {duration} s a point, mean latency{unsteady}{wide}",
             profile.engine
         ),
         header: header.map(str::to_owned).to_vec(),

@@ -133,6 +133,10 @@ pub fn campaign(
     Ok(findings)
 }
 
+/// Transactions that are recorded for the warm-up whatever the time, where nobody says how many: what
+/// is not warm after them is told to be cold. Chosen.
+const RECORDED_LEAST: u64 = 1000;
+
 /// Records the pages of the user's own statements, where the plan has any, and lets the warm-up
 /// take no more of them than there are.
 fn record(
@@ -149,16 +153,12 @@ fn record(
     let clients = plan.clients.iter().copied().max().unwrap_or(1);
     let counted = WarmUp::counted(&settings, clients);
     let most = settings.slices.warm_up.unwrap_or(RECORDED_MAX);
-    let warm_up = settings.slices.warm_up;
-    // Who says how many passes there are waits for them.
-    let asked = settings
-        .passes
-        .map(|_| counted.saturating_add(warm_up.unwrap_or(0)));
+    let warm_up = settings.slices.warm_up.unwrap_or(RECORDED_LEAST);
     let wanted = Wanted {
         seed: plan.inputs_seed(0),
         clients,
         transactions: counted.saturating_add(most),
-        needed: asked.unwrap_or(0),
+        needed: counted.saturating_add(warm_up),
     };
     let recorded = executor.record(directory, &wanted, monitor)?;
     let left = recorded.checked_sub(counted).filter(|left| *left > 0);
@@ -168,9 +168,9 @@ fn record(
         .is_none_or(|given| left >= Some(given));
     let Some(left) = left.filter(|_| is_enough) else {
         return Err(CampaignError::Setting(format!(
-            "your statements take so long, or refer to so many pages, that {recorded} of the {counted} \
-             transactions were recorded that are needed besides the warm-up: use fewer --passes or \
-             --transactions, or measure them with octavo advise"
+            "your statements refer to so many pages that {recorded} of the {counted} transactions were \
+             recorded that are needed besides the warm-up: use fewer --passes or --transactions, or \
+             measure them with octavo advise"
         )));
     };
     if left < most {
@@ -270,6 +270,11 @@ fn keep_warm_up(
     source: Source,
 ) -> Result<(), StoreError> {
     let own = match (settings.slices.warm_up, source) {
+        (Some(transactions), Source::Measured)
+            if settings.budget.is_some() && settings.passes.is_none() =>
+        {
+            format!("{transactions} transactions, and a quarter of the budget at most")
+        }
         (Some(transactions), _) => format!("{transactions} transactions"),
         (None, Source::Predicted) => "until the cache was full for as long as filling took, or hardly misses, and misses fall no more".into(),
         (None, Source::Measured) => {

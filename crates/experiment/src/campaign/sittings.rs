@@ -181,7 +181,16 @@ impl<'a> Campaign<'a> {
                 return self.explain_nothing(&due);
             }
             let turn = self.turn(executor, live)?;
-            self.sit(executor, &turn)?;
+            match self.sit(executor, &turn) {
+                Err(CampaignError::UsedUp { budget_s }) if !self.slices.is_empty() => {
+                    self.monitor.note(&format!(
+                        "a slice of transactions was ended that took as long as the budget of {budget_s} s: \
+                         the answer is of the passes before"
+                    ));
+                    return Ok(());
+                }
+                sat => sat?,
+            }
         }
     }
 

@@ -186,12 +186,15 @@ pub(super) fn found_caveats(
     if runs.iter().any(is_shared) {
         caveats.push(Caveat::SharedBlocks);
     }
+    // The OS's memory has all of the data, whatever the database's has.
+    let reads_disk = |run: &&Figures| run.storage_path != Some(StoragePath::Resident);
     // The user's own data, all of it, has the size that it has.
     let own = findings.plan.own.as_ref();
     let is_whole = own.is_some_and(|own| own.copy.sample.is_none());
     let least = if is_whole { 1 } else { 8 };
     if let (Some(data), Some(&memory)) = (data_min(findings), findings.plan.memories.iter().max())
         && data < memory.saturating_mul(least)
+        && (runs.is_empty() || runs.iter().any(reads_disk))
     {
         caveats.push(Caveat::SmallData { data, memory });
     }
@@ -250,8 +253,11 @@ const MISSES_OF_CACHED: f64 = 0.005;
 
 /// Whether a cell found what it used in its cache.
 fn is_in_cache(cell: &CellFindings) -> bool {
-    let few = |per: PerTransaction| per.buffer_misses < MISSES_OF_CACHED;
-    cell.batches.len() >= BATCHES_MIN && cell.per_transaction.is_some_and(few)
+    let is_known = cell.batches.len() >= BATCHES_MIN;
+    let few = |per: PerTransaction| {
+        per.buffer_misses == 0.0 || (is_known && per.buffer_misses < MISSES_OF_CACHED)
+    };
+    cell.per_transaction.is_some_and(few)
 }
 
 /// Batches from which on kinds of transactions are mixed well enough to compare halves. Chosen.

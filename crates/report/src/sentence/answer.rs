@@ -367,21 +367,29 @@ fn undecided(
         None => {
             let is_slower =
                 |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
-            let (slower, hopeful): (Vec<Level>, Vec<Level>) =
+            let (slower, others): (Vec<Level>, Vec<Level>) =
                 open.iter().cloned().partition(|of| is_slower(&of));
-            let hopeful = (!hopeful.is_empty())
-                .then(|| format!("{} could still be faster.", naming::levels(&hopeful, "or")));
+            let may_be_faster = |level: &Level| {
+                ratio(level).is_none_or(|ratio| ratio.high >= 1.0 + findings.plan.margin)
+            };
+            let (hopeful, equal): (Vec<Level>, Vec<Level>) =
+                others.into_iter().partition(may_be_faster);
+            let could = |levels: &[Level], be: &str| {
+                (!levels.is_empty())
+                    .then(|| format!("{} could still be {be}.", naming::levels(levels, "or")))
+            };
+            let (hopeful, equal) = (could(&hopeful, "faster"), could(&equal, "slower"));
             let are = if slower.len() == 1 { "is" } else { "are" };
             let slower = (!slower.is_empty()).then(|| {
                 let slower = naming::levels(&slower, "and");
                 format!("{slower} {are} likely slower, but not surely.")
             });
-            match hopeful.is_none() && slower.is_none() {
+            match hopeful.is_none() && equal.is_none() && slower.is_none() {
                 true => format!(
                     "nothing else that was {} is faster.",
                     findings.source.name()
                 ),
-                false => join(hopeful.into_iter().chain(slower), " "),
+                false => join(hopeful.into_iter().chain(equal).chain(slower), " "),
             }
         }
     };
@@ -471,10 +479,25 @@ mod tests {
             leader: None,
             more_s: None,
         };
+        let wide = |high: f64| Interval {
+            estimate: 1.0,
+            low: 0.9,
+            high,
+            batches: 9,
+        };
+        for cell in &mut findings.groups[0].cells {
+            cell.ratio = Some(wide(1.1));
+        }
         let said = |findings: &Findings| answers(findings)[0].text();
         assert_eq!(
             said(&findings),
             "KEEP 4 KiB PAGES FOR NOW: 8 KiB or 16 KiB could still be faster."
+        );
+        // What cannot be faster by more than the margin of 3% may be slower.
+        findings.groups[0].cells[3].ratio = Some(wide(1.02));
+        assert_eq!(
+            said(&findings),
+            "KEEP 4 KiB PAGES FOR NOW: 8 KiB could still be faster. 16 KiB could still be slower."
         );
         // It is open all the same, and more time would settle it.
         findings.groups[0].cells[3].likely = Some(Decision::Worse);

@@ -224,8 +224,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             self::factor(*factor)
         ),
         Caveat::SmallData { data, memory } if data <= memory => format!(
-            "The data ({}) fits in the largest memory ({memory}), so figures show the \
-             cache, not your disk. Use {}.",
+            "The data ({}) fits in the largest memory ({memory}), so with that, reads come from the \
+             cache, not from your disk. Use {}.",
             size(findings, *data),
             more_data(findings, *data)
         ),

@@ -200,7 +200,7 @@ mod tests {
         findings.groups[0].verdict = inconclusive(&[2, 16, 64], &[]);
         let why = answers(&findings)[0].text();
         assert!(
-            why.ends_with("2 KiB could still be faster. Not measured: 16 KiB and 64 KiB."),
+            why.ends_with("2 KiB could still be slower. Not measured: 16 KiB and 64 KiB."),
             "{why}"
         );
         for snapshot in &mut findings.snapshots {

@@ -68,11 +68,9 @@ impl Campaign<'_> {
     ) -> Result<(), CampaignError> {
         let number = self.session.store.next_sitting()?;
         let begun = self.monitor.spent();
-        match self.settings.budget {
-            Some(budget) if self.slices.is_empty() && self.settings.passes.is_none() => {
-                self.monitor.wait_for_a_pass(budget);
-            }
-            _ => {}
+        // With --passes, budgets are no limit.
+        if let (Some(budget), None) = (self.settings.budget, self.settings.passes) {
+            self.monitor.wait_for_slices(budget);
         }
         let cells = self.cells.clone();
         let mut records = BTreeMap::new();
@@ -126,6 +124,7 @@ impl Campaign<'_> {
             let until = self.plan_time(turn.len(), closing)?;
             self.measure(&mut sitting, turn, until, closing)
         });
+        self.monitor.stop_waiting();
         if let Err(error) = measured {
             // What was measured stays, though nothing was checked.
             self.keep(&mut sitting)?;
@@ -175,7 +174,11 @@ impl Campaign<'_> {
         turn: &[(usize, Vec<usize>)],
         closing: Duration,
     ) -> Result<(), CampaignError> {
-        let left = self.budget().map(|budget| {
+        let given = self.settings.slices.warm_up;
+        // Whose counts are all given has the same ones at any speed.
+        let is_counted = given.is_some() && self.settings.passes.is_some();
+        let budget = self.budget().filter(|_| !is_counted);
+        let left = budget.map(|budget| {
             let left = budget.saturating_sub(self.monitor.spent() + closing);
             left.mul_f64(WARM_UP_SHARE / turn.len().max(1) as f64)
         });
@@ -192,7 +195,7 @@ impl Campaign<'_> {
             let recorded = databases.any(|database| database.is_bound());
             let most = prediction.and_then(|of| of.warm_up_max);
             let most = most.or(recorded.then_some(RECORDED_MAX));
-            let mut warm_up = WarmUp::new(match self.settings.slices.warm_up {
+            let mut warm_up = WarmUp::new(match given {
                 Some(transactions) => WarmUpEnd::Transactions(transactions),
                 None if prediction.is_some() => WarmUpEnd::Steady {
                     most: most.unwrap_or(u64::MAX),
@@ -214,6 +217,13 @@ impl Campaign<'_> {
                 warm_up.next(&|cell| sitting.seats.warmth(cell).is_none_or(Warmth::is_over))
             {
                 if end.is_some_and(|end| self.monitor.spent() >= end) {
+                    if let Some(given) = given {
+                        self.monitor.note(&format!(
+                            "{name}: {} of the {given} transactions were executed, for which a warm-up \
+                             takes its share of the budget: use a larger --budget for more",
+                            warm_up.done()
+                        ));
+                    }
                     break;
                 }
                 self.monitor
@@ -433,7 +443,6 @@ impl Campaign<'_> {
                     }
                 }
             }
-            self.monitor.has_pass();
         }
         if let Some(over) = over_budget {
             // The first of them may have been slow by chance.

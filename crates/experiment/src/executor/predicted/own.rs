@@ -234,12 +234,25 @@ fn record_one(
 ) -> Result<RecordedPages, CampaignError> {
     let database = resolved.database(&key.database);
     let records = database.records_pages()?;
-    let mut shown = Instant::now();
+    let (begun, mut shown) = (Instant::now(), Instant::now());
+    let mut is_told = false;
     let report = &mut |done: u64| {
         if shown.elapsed() >= SHOWN_EVERY {
             shown = Instant::now();
             let percent = done * 100 / wanted.transactions.max(1);
             let page_size = key.page_size;
+            if !is_told && begun.elapsed() >= TIME_MAX && done < wanted.needed {
+                is_told = true;
+                let all = begun
+                    .elapsed()
+                    .mul_f64(wanted.needed as f64 / done.max(1) as f64);
+                monitor.note(&format!(
+                    "your statements take long: the {} transactions that are needed take about {} min \
+                     for each page size; fewer --passes, --transactions or --warm-up take less",
+                    wanted.needed,
+                    all.as_secs().div_ceil(60)
+                ));
+            }
             monitor.progress(&format!(
                 "record your statements on {page_size} pages: {percent}%"
             ));

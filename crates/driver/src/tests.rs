@@ -1,6 +1,7 @@
 //! Driving a database that takes no time, or as much as it is told.
 
 mod losses;
+mod sliced;
 
 use std::{
     collections::VecDeque,

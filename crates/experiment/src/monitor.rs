@@ -2,10 +2,7 @@
 
 use std::{
     ops::ControlFlow,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -23,15 +20,6 @@ pub struct Monitor<'a> {
     /// The time after which nothing can be measured.
     limit: Option<Duration>,
     is_limit_lifted: AtomicBool,
-    /// How long a slice is waited for, while there is one.
-    patience: Mutex<Option<Patience>>,
-}
-
-/// The budget, and the time at which nobody waits any longer.
-#[derive(Clone, Copy)]
-struct Patience {
-    budget: Duration,
-    until: Duration,
 }
 
 impl<'a> Monitor<'a> {
@@ -45,7 +33,6 @@ impl<'a> Monitor<'a> {
             expected,
             limit: None,
             is_limit_lifted: AtomicBool::new(false),
-            patience: Mutex::new(None),
         }
     }
 
@@ -66,39 +53,10 @@ impl<'a> Monitor<'a> {
         limit.filter(|_| !self.is_limit_lifted.load(Ordering::Relaxed))
     }
 
-    /// Has each slice from now on take as long as a budget. An answer that is late is better than none,
-    /// but a statement may never end.
-    pub(crate) fn wait_for_slices(&self, budget: Duration) {
-        let until = self.spent().saturating_add(budget);
-        *self.patience() = Some(Patience { budget, until });
-    }
-
-    /// A slice was made, and the next one is waited for as long.
-    pub(crate) fn has_slice(&self) {
-        let spent = self.spent();
-        if let Some(patience) = &mut *self.patience() {
-            patience.until = spent.saturating_add(patience.budget);
-        }
-    }
-
-    /// No slice is waited for.
-    pub(crate) fn stop_waiting(&self) {
-        *self.patience() = None;
-    }
-
-    fn patience(&self) -> std::sync::MutexGuard<'_, Option<Patience>> {
-        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether to end what is under way: the observer wants to stop, or no slice comes.
-    pub(crate) fn wants_end(&self) -> bool {
-        self.interrupted() || self.gave_up().is_some()
-    }
-
-    /// The budget, once nobody waits any longer for a slice.
-    fn gave_up(&self) -> Option<Duration> {
-        let patience = self.patience().filter(|of| self.spent() >= of.until);
-        patience.map(|of| of.budget)
+    /// How long a slice is waited for: as long as everything may take. An answer that is late is
+    /// better than none, but a statement may never end.
+    pub(crate) fn slice_max(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// As [`Self::flow`], for making ready.
@@ -148,19 +106,15 @@ impl<'a> Monitor<'a> {
         self.observer.flow()
     }
 
-    /// Refuses to go on once the observer wants to stop, or no slice comes.
+    /// Refuses to go on once the observer wants to stop.
     ///
     /// # Errors
-    /// [`CampaignError::Stopped`], or [`CampaignError::UsedUp`].
+    /// [`CampaignError::Stopped`], then.
     pub fn stop_if_interrupted(&self) -> Result<(), CampaignError> {
         if self.interrupted() {
-            return Err(CampaignError::Stopped);
-        }
-        match self.gave_up() {
-            Some(budget) => Err(CampaignError::UsedUp {
-                budget_s: budget.as_secs(),
-            }),
-            None => Ok(()),
+            Err(CampaignError::Stopped)
+        } else {
+            Ok(())
         }
     }
 

@@ -451,7 +451,8 @@ pub(super) fn load(
     for attempt in 1.. {
         match copy_once(copy, target, progress) {
             Ok(()) => break,
-            Err(Failed::Changed(_)) if attempt < ATTEMPTS => {
+            // Where nothing was made, there may be no directory either: that is no change of the source.
+            Err(Failed::Changed(_)) if attempt < ATTEMPTS && target.exists() => {
                 fs::remove_file(target).map_err(files::named("delete", target))?;
             }
             Err(Failed::Changed(error) | Failed::Other(error)) => {

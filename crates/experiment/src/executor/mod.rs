@@ -142,7 +142,6 @@ pub trait Sitting {
         for key in keys {
             let slice = monitor.stop_if_interrupted();
             let slice = slice.and_then(|()| self.slice(*key, transactions));
-            monitor.has_slice();
             let goes_on = matches!(slice, Ok(_) | Err(CampaignError::Run(_)));
             slices.push(slice);
             if !goes_on {

@@ -1,6 +1,9 @@
 //! Sittings of databases on storage.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use octavo_database::Counters;
 use octavo_driver::{Counts, DriverError, Measurement, SliceSettings, SlicedLoad, WarmUpTotals};
@@ -112,7 +115,7 @@ impl<'a> Seat<'a> {
             ends
         };
         let done = load.slice(transactions, &interrupted)?;
-        let flushing = std::time::Instant::now();
+        let flushing = Instant::now();
         running.flush()?;
         let elapsed = done.elapsed + flushing.elapsed();
         self.energy.add();
@@ -256,13 +259,17 @@ impl Sitting for MeasuredSitting<'_> {
         };
         let path = seat.subject.copy.clone();
         let monitor = self.monitor;
-        let slice = seat.slice(key, transactions, &|| monitor.wants_end());
-        let slice = slice.map_err(|error| match sorted(error, path) {
-            CampaignError::Stopped => match monitor.stop_if_interrupted() {
-                Err(why) => why,
-                Ok(()) => CampaignError::Stopped,
-            },
-            error => error,
+        let begun = Instant::now();
+        let too_long = || monitor.slice_max().filter(|max| begun.elapsed() >= *max);
+        let wants_end = || monitor.interrupted() || too_long().is_some();
+        let slice = seat.slice(key, transactions, &wants_end);
+        let slice = slice.map_err(|error| match (sorted(error, path), too_long()) {
+            (CampaignError::Stopped, Some(budget)) if !monitor.interrupted() => {
+                CampaignError::UsedUp {
+                    budget_s: budget.as_secs(),
+                }
+            }
+            (error, _) => error,
         });
         if matches!(&slice, Err(CampaignError::Run(error)) if !error.is_lost()) {
             // It stops, so that the others have the machine to themselves.

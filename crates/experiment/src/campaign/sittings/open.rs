@@ -68,10 +68,6 @@ impl Campaign<'_> {
     ) -> Result<(), CampaignError> {
         let number = self.session.store.next_sitting()?;
         let begun = self.monitor.spent();
-        // With --passes, budgets are no limit.
-        if let (Some(budget), None) = (self.settings.budget, self.settings.passes) {
-            self.monitor.wait_for_slices(budget);
-        }
         let cells = self.cells.clone();
         let mut records = BTreeMap::new();
         let mut seated = Vec::new();
@@ -124,7 +120,6 @@ impl Campaign<'_> {
             let until = self.plan_time(turn.len(), closing)?;
             self.measure(&mut sitting, turn, until, closing)
         });
-        self.monitor.stop_waiting();
         if let Err(error) = measured {
             // What was measured stays, though nothing was checked.
             self.keep(&mut sitting)?;

@@ -451,7 +451,7 @@ pub(super) fn load(
     for attempt in 1.. {
         match copy_once(copy, target, progress) {
             Ok(()) => break,
-            // Where nothing was made, there may be no directory either: that is no change of the source.
+            // Where nothing was made, the source is not what is wrong.
             Err(Failed::Changed(_)) if attempt < ATTEMPTS && target.exists() => {
                 fs::remove_file(target).map_err(files::named("delete", target))?;
             }

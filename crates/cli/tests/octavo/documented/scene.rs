@@ -191,6 +191,9 @@ impl Scene {
             options.extend(rows(&words));
         }
         options.retain(|option| *option != "--no-calibrate" || !CALIBRATED.contains(&text));
+        // Who names a point measures no other.
+        let is_of_points = words.iter().any(|word| word == "--point");
+        options.retain(|option| *option != "--quick" || !is_of_points);
         for option in options {
             let name = option.split('=').next().unwrap_or_default();
             let is_given = words

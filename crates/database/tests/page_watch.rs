@@ -34,7 +34,7 @@ fn record(script: &str) -> RecordedPages {
     record_several(script, 1, 0)
 }
 
-/// Records a script that runs so often, of which so many are needed whatever the time: there is none.
+/// Records a script with no time to do so: only the `needed` transactions, and at least one.
 fn record_several(script: &str, transactions: u64, needed: u64) -> RecordedPages {
     let sqlite = Sqlite::default();
     sqlite.watch().unwrap();

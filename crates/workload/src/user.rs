@@ -47,7 +47,7 @@ pub struct CopyOf {
     /// it.
     #[serde(skip)]
     pub rate: Option<ByteCount>,
-    /// The file that it is, whatever it is called later; `None` of a server. Stores do not keep it.
+    /// Tells the file from another one that takes its name; `None` of a server. Stores do not keep it.
     #[serde(skip)]
     pub file: Option<FileIdentity>,
     /// Where it is, as the user names it: a file, or a server's URL. Stores do not keep it.

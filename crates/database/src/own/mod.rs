@@ -81,7 +81,7 @@ pub trait CopyOwn {
         None
     }
 
-    /// What to do about data of which the check says that something is wrong.
+    /// What the user can do where [`Self::check`] finds damage.
     fn repair(&self) -> &'static str {
         "restore it"
     }

@@ -501,7 +501,7 @@ fn copy_once(
         let reason = "is another file than when it was looked at: name another directory";
         return Err(refuse(&source.path, reason).into());
     }
-    // A program that goes on writing meanwhile gives a later state, which is as good.
+    // If a program has written since, the copy has a later state, which is fine.
     if source.header.page_size(&source.path)? != copy.page_size {
         let reason = "has another page size than when it was looked at: name another directory";
         return Err(refuse(&source.path, reason).into());

@@ -133,8 +133,8 @@ pub fn campaign(
     Ok(findings)
 }
 
-/// Transactions that are recorded for the warm-up whatever the time, where nobody says how many: what
-/// is not warm after them is told to be cold. Chosen.
+/// Without `--warm-up`, as many transactions are recorded for it however slow they are. A cell that
+/// is still cold after these has no verdict. Chosen.
 const RECORDED_LEAST: u64 = 1000;
 
 /// Records the pages of the user's own statements, where the plan has any, and lets the warm-up

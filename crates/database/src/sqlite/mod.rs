@@ -238,10 +238,7 @@ impl CopyOwn for Sqlite {
     }
 
     fn propose(&self, source: &OsStr) -> Result<Option<Guess>> {
-        let source = source::Source::open(Path::new(source))?;
-        let guess = propose::propose(&source)?;
-        source.close()?;
-        Ok(guess)
+        source::read(Path::new(source), propose::propose)
     }
 
     fn read_recording(

@@ -192,13 +192,14 @@ pub(super) struct Source {
     connection: Unmeasured,
 }
 
-/// How often a file is opened or copied that a program changes meanwhile, and how long apart. Chosen.
+/// How often a file is opened or read that a program changes meanwhile, and how long apart. Chosen.
 const ATTEMPTS: u32 = 10;
 
 /// See [`ATTEMPTS`].
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
 impl Source {
+    /// Opens a file, whose schema is that of one state. SQLite has read all of it then.
     pub(super) fn open(given: &Path) -> Result<Self> {
         // SQLite finds a log beside the file that a link leads to, and so do we.
         let file = fs::canonicalize(given).map_err(files::named("open", given))?;
@@ -269,14 +270,16 @@ impl Source {
         };
         let connection = open().map_err(|failure| refusal(path, &failure))?;
         check_length(path, &connection, header.page_size(path)?)?;
-        Ok(Self {
+        let source = Self {
             path: given.to_owned(),
             file: path.to_owned(),
             header,
             state,
             is_unlocked,
             connection,
-        })
+        };
+        source.check_unchanged()?;
+        Ok(source)
     }
 
     /// What it is called: its name without its directory.
@@ -297,7 +300,7 @@ impl Source {
     }
 
     /// What is known of it, once all that a copy needs was found to be there.
-    pub(super) fn facts(&self) -> Result<Own> {
+    fn facts(&self) -> Result<Own> {
         self.check_schema()?;
         let page_size = self.header.page_size(&self.path)?;
         let pages: u32 = self
@@ -361,22 +364,16 @@ impl Source {
         Ok(())
     }
 
-    /// Ends the reading, and refuses the copy if the file was changed meanwhile by a program that
-    /// could not see our lock.
-    pub(super) fn close(self) -> Result<()> {
-        let Self {
-            path,
-            file,
-            state,
-            is_unlocked,
-            connection,
-            ..
-        } = self;
-        drop(connection);
-        if is_unlocked && State::of(&file)? != state {
-            return Err(refuse(&path, "was changed while it was read: try again"));
+    /// Refuses what was read so far if the file was changed meanwhile by a program that could not see
+    /// our lock.
+    fn check_unchanged(&self) -> Result<()> {
+        match self.is_unlocked && State::of(&self.file)? != self.state {
+            true => Err(refuse(
+                &self.path,
+                "was changed while it was read: try again",
+            )),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Copies all pages to `target`, durably.
@@ -436,6 +433,25 @@ impl Source {
     }
 }
 
+/// Opens a source and reads it with `work`; again where a program changed it meanwhile that could not
+/// see our lock: what was read, or is said to be damaged, is of two states then.
+pub(super) fn read<T, E: From<DatabaseError>>(
+    path: &Path,
+    mut work: impl FnMut(&Source) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let source = Source::open(path)?;
+        let read = work(&source);
+        match source.check_unchanged() {
+            Ok(()) => return read,
+            Err(error) if attempts == ATTEMPTS => return Err(error.into()),
+            Err(_) => thread::sleep(BETWEEN_ATTEMPTS),
+        }
+    }
+}
+
 fn close(connection: Unmeasured) -> rusqlite::Result<()> {
     let (connection, _temporary) = connection.into_parts();
     connection.close().map_err(|(_, failure)| failure)
@@ -448,22 +464,28 @@ pub(super) fn load(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    for attempt in 1.. {
-        match copy_once(copy, target, progress) {
-            Ok(()) => break,
-            // Where nothing was made, the source is not what is wrong.
-            Err(Failed::Changed(_)) if attempt < ATTEMPTS && target.exists() => {
-                fs::remove_file(target).map_err(files::named("delete", target))?;
-            }
-            Err(Failed::Changed(error) | Failed::Other(error)) => {
-                let path = Path::new(&copy.source);
-                return Err(match path.exists() {
-                    true => error,
-                    false => refuse(path, "was removed after it was looked at"),
-                });
-            }
+    let path = Path::new(&copy.source);
+    let (mut is_again, mut is_stopped) = (false, false);
+    let copied = read(path, |source| {
+        if is_stopped {
+            return Err(DatabaseError::Stopped);
         }
+        if is_again && target.exists() {
+            fs::remove_file(target).map_err(files::named("delete", target))?;
+        }
+        is_again = true;
+        check_same(source, copy)?;
+        let copied = source.copy(target, copy.rate, progress);
+        is_stopped = matches!(copied, Err(DatabaseError::Stopped));
+        copied
+    });
+    if is_stopped {
+        return Err(DatabaseError::Stopped);
     }
+    copied.map_err(|error| match path.exists() {
+        true => error,
+        false => refuse(path, "was removed after it was looked at"),
+    })?;
     // Written with a log, a file says so in its header, and readers would make files beside it.
     forget_log(target)?;
     let size = finish(target)?;
@@ -477,41 +499,17 @@ pub(super) fn load(
     })
 }
 
-/// Why a copy was not made.
-enum Failed {
-    /// A program changed the file meanwhile, which could not see our lock: what was copied, or is said
-    /// to be damaged, is of two states.
-    Changed(DatabaseError),
-    Other(DatabaseError),
-}
-
-impl From<DatabaseError> for Failed {
-    fn from(error: DatabaseError) -> Self {
-        Self::Other(error)
-    }
-}
-
-fn copy_once(
-    copy: &CopyOf,
-    target: &Path,
-    progress: &mut Progress<'_>,
-) -> std::result::Result<(), Failed> {
-    let source = Source::open(Path::new(&copy.source))?;
-    if copy.file.is_some_and(|file| file != source.state.file) {
-        let reason = "is another file than when it was looked at: name another directory";
-        return Err(refuse(&source.path, reason).into());
-    }
-    // If a program has written since, the copy has a later state, which is fine.
-    if source.header.page_size(&source.path)? != copy.page_size {
-        let reason = "has another page size than when it was looked at: name another directory";
-        return Err(refuse(&source.path, reason).into());
-    }
-    let copied = source.copy(target, copy.rate, progress);
-    if matches!(copied, Err(DatabaseError::Stopped)) {
-        return Ok(copied?);
-    }
-    source.close().map_err(Failed::Changed)?;
-    Ok(copied?)
+/// Refuses another file than the one that was looked at. If a program has written since, the copy has a
+/// later state, which is fine.
+fn check_same(source: &Source, copy: &CopyOf) -> Result<()> {
+    let reason = if copy.file.is_some_and(|file| file != source.state.file) {
+        "is another file than when it was looked at: name another directory"
+    } else if source.header.page_size(&source.path)? != copy.page_size {
+        "has another page size than when it was looked at: name another directory"
+    } else {
+        return Ok(());
+    };
+    Err(refuse(&source.path, reason))
 }
 
 /// Bytes 18 and 19 say whether a file is used with a log: 2, or 1 without.
@@ -569,10 +567,7 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
 
 /// What is known of the user's file.
 pub(super) fn examine(path: &Path, copying: &Copying) -> Result<Own> {
-    let source = Source::open(path)?;
-    let facts = source.facts();
-    source.close()?;
-    facts?.copied(copying, |_| {
+    read(path, Source::facts)?.copied(copying, |_| {
         let reason = "is a file, of which no sample is made yet: leave --sample out";
         Err(refuse(path, reason))
     })
@@ -658,11 +653,13 @@ mod tests {
                 let target = home.path().join(format!("copy{copy}.db"));
                 let go_on = &mut |_| ControlFlow::Continue(());
                 let copied = load(&found.copy, &target, go_on);
+                let examined = examine(&path, &Copying::WHOLE);
+                let proposed = read(&path, super::super::propose::propose);
                 is_over.store(
-                    copy == 4 || copied.is_err(),
+                    copy == 4 || copied.is_err() || examined.is_err() || proposed.is_err(),
                     std::sync::atomic::Ordering::Relaxed,
                 );
-                copied.unwrap();
+                (copied.unwrap(), examined.unwrap(), proposed.unwrap());
             }
         });
     }

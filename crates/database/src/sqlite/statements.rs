@@ -46,11 +46,10 @@ const OF_CONNECTION: [&str; 3] = ["last_insert_rowid", "changes", "total_changes
 
 pub(super) fn prepare(path: &Path, statements: Statements<'_>) -> Result<Runnable, OwnError> {
     let source = Source::open(path)?;
-    let prepared = own::preparation::prepare(statements, Some(CHECK), &mut |shown| {
+    // Nothing but the schema is asked, which does not change under us.
+    own::preparation::prepare(statements, Some(CHECK), &mut |shown| {
         on_source(&source, path, shown)
-    })?;
-    source.close()?;
-    Ok(prepared)
+    })
 }
 
 fn on_source(

@@ -214,6 +214,25 @@ fn the_same_command_answers_again_and_another_file_does_not() {
 }
 
 #[test]
+fn a_script_that_failed_is_mended_and_measured_in_the_same_directory() {
+    let home = Home::new();
+    let _application = application(&home.path("app/my.db"), "delete");
+    fs::write(home.path("mix.sql"), "INSERT INTO customer SELECT * FROM customer").unwrap();
+    let output = home.small().output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    assert!(home.path("work/octavo.db").exists());
+    fs::write(home.path("mix.sql"), "SELECT count(*) FROM note").unwrap();
+    let output = home.small().output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    fs::write(home.path("mix.sql"), "SELECT 1").unwrap();
+    let output = home.small().output().unwrap();
+    assert!(
+        complaint(&output).contains("has changed since"),
+        "it has results now"
+    );
+}
+
+#[test]
 fn changes_that_are_only_in_the_log_are_copied_and_the_log_stays() {
     let home = Home::new();
     let application = application(&home.path("app/my.db"), "wal");

@@ -52,7 +52,11 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// What the user named is there, and is another than it was.
-    #[error("{} was made with {what}, which has changed since: name another directory", path.display())]
+    #[error(
+        "{} was made with {what}, which has changed since: name another directory, or measure a copy \
+         that stays as it is",
+        path.display()
+    )]
     OwnChanged {
         /// The store.
         path: PathBuf,

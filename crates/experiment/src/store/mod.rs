@@ -323,7 +323,8 @@ impl Store {
 
     /// Keeps the plan of a new store, or checks that the store was made for
     /// this one, by this version of Octavo, and with slices of this length when
-    /// one is wanted.
+    /// one is wanted. One without any result, whose script or database changed since, is as a new
+    /// one.
     ///
     /// # Errors
     /// [`StoreError::OtherPlan`] with the first setting that differs, or when the
@@ -336,6 +337,10 @@ impl Store {
     ) -> Result<(), StoreError> {
         if let Some(stored) = self.plan()? {
             if let Some(what) = changed_since(&stored, plan) {
+                if self.is_writable && self.has_no_result()? {
+                    self.forget(stored.storages == plan.storages)?;
+                    return self.adopt(plan, slices, octavo_version);
+                }
                 return Err(StoreError::OwnChanged {
                     path: self.path.clone(),
                     what,
@@ -389,6 +394,35 @@ impl Store {
             Ok(())
         })?;
         self.begin_log()
+    }
+
+    /// Whether nothing was measured or predicted yet, as with a script that fails.
+    fn has_no_result(&self) -> Result<bool, StoreError> {
+        let has = "SELECT EXISTS (SELECT 1 FROM slice) OR EXISTS (SELECT 1 FROM step)";
+        Ok(self.row(has, |row| row.get(0))? == Some(false))
+    }
+
+    /// Forgets the plan and all that was kept for it, at most but for how fast the storage is.
+    fn forget(&mut self, keeps_calibration: bool) -> Result<(), StoreError> {
+        // Those that others refer to come last.
+        let tables = [
+            "latency",
+            "consistency",
+            "audit",
+            "run",
+            "session",
+            "cell",
+            "snapshot",
+            "fact",
+            "plan",
+        ];
+        let calibration = (!keeps_calibration).then_some("calibration");
+        self.write(|transaction| {
+            for table in tables.into_iter().chain(calibration) {
+                transaction.execute(&format!("DELETE FROM {table}"), [])?;
+            }
+            Ok(())
+        })
     }
 
     /// From here on who reads it holds nothing up. Not before it is known that

@@ -12,7 +12,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{engine::Referred, error::PredictError, system::System};
+use crate::{engine::Referred, error::PredictError, io::Purpose, system::System};
 
 /// Transactions of the first block of a warm-up; later ones are an eighth of what went before.
 const FIRST_BLOCK: u64 = 64;
@@ -30,6 +30,11 @@ const BLOCKS_MIN: usize = 16;
 /// Transactions a miss from which on a buffer has all that is wanted, and need not be full: a
 /// read of 8 ms adds 8 µs to each then. Chosen.
 const HITTING: u64 = 1000;
+
+/// The share of clients' time that reads take from which on they count. A buffer that is full reads
+/// less, and writes as many pages at most, which mostly nobody waits for: both together are a third of
+/// the margin that verdicts have by default. Chosen.
+const READING: f64 = 0.005;
 
 /// Misses of the last quarter of a warm-up that are by more than this share fewer than those
 /// of the quarter before still fall. Misses that approach their level as 1/n are then 4% above
@@ -55,18 +60,35 @@ pub fn next_block(done: u64) -> u64 {
 pub enum WarmUpState {
     /// More is missed than in the long run, or less is written.
     Cold,
-    /// The buffer has been full for long enough, or hardly misses.
+    /// The buffer has been full for long enough, or hardly misses, or reads hardly take time.
     Steady,
     /// It is cold after as much as is worth while.
     GivenUp,
+}
+
+/// What a block of transactions did.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    transactions: u64,
+    /// Of pages that were there before.
+    misses: u64,
+    /// The share of clients' time that reads took.
+    reading: f64,
+}
+
+/// What the last quarter of a warm-up did, and the one before.
+struct Quarters {
+    /// Misses a transaction.
+    misses: [f64; 2],
+    /// The share of clients' time that reads took.
+    reading: [f64; 2],
 }
 
 /// How warm a buffer is, by what blocks of transactions did.
 #[derive(Clone, Debug)]
 pub struct Warmth {
     frames: u64,
-    /// Transactions of each block, and their misses of pages that were there before.
-    blocks: Vec<(u64, u64)>,
+    blocks: Vec<Block>,
     transactions: u64,
     misses: u64,
     references: u64,
@@ -87,16 +109,20 @@ impl Warmth {
         }
     }
 
-    /// Takes into account what the next transactions referred to.
-    pub fn see(&mut self, transactions: u64, referred: &Referred) {
+    /// Takes into account what the next transactions referred to, and which share of their clients' time
+    /// they were `reading`, 0 to 1.
+    pub fn see(&mut self, transactions: u64, referred: &Referred, reading: f64) {
         let Referred {
             hits, misses, made, ..
         } = *referred;
         self.transactions += transactions;
         self.misses += misses;
         self.references += hits + misses;
-        let read = misses.saturating_sub(made);
-        self.blocks.push((transactions, read));
+        self.blocks.push(Block {
+            transactions,
+            misses: misses.saturating_sub(made),
+            reading,
+        });
         if self.misses >= self.frames {
             self.filled.get_or_insert(self.transactions);
         }
@@ -109,7 +135,7 @@ impl Warmth {
 
     /// Whether a model's buffer is in the state that it keeps.
     pub fn state(&self) -> WarmUpState {
-        if self.has_been_full() || self.hardly_misses() {
+        if self.has_been_full() || self.hardly_misses() || self.hardly_reads() {
             WarmUpState::Steady
         } else if self.references >= REFERENCES_MAX {
             WarmUpState::GivenUp
@@ -134,7 +160,7 @@ impl Warmth {
     /// Whether the last quarter of the transactions missed less often than the one before.
     fn is_falling(&self) -> bool {
         let quarters = self.quarters();
-        quarters.is_some_and(|[last, before]| last < (1.0 - FALLING) * before)
+        quarters.is_some_and(|of| of.misses[0] < (1.0 - FALLING) * of.misses[1])
     }
 
     /// Whether it has been full for as long as filling took.
@@ -145,15 +171,27 @@ impl Warmth {
 
     /// Whether the last quarter of the transactions missed as often as the one before.
     pub fn is_level(&self) -> bool {
-        let quarters = self.quarters();
-        quarters.is_some_and(|[last, before]| (last - before).abs() <= LEVEL * before)
+        self.quarters().is_some_and(|of| {
+            let [last, before] = of.misses;
+            (last - before).abs() <= LEVEL * before
+        })
     }
 
     /// Whether the last quarter missed so seldom, and was long enough to tell.
     fn hardly_misses(&self) -> bool {
         let quarters = self.quarters();
+        self.can_tell() && quarters.is_some_and(|of| of.misses[0] * HITTING as f64 <= 1.0)
+    }
+
+    /// Whether reads hardly took time in the last quarter, nor before it.
+    fn hardly_reads(&self) -> bool {
+        let quarters = self.quarters();
+        self.can_tell() && quarters.is_some_and(|of| of.reading.iter().all(|of| *of <= READING))
+    }
+
+    /// Whether a quarter has enough transactions for misses that are seldom.
+    fn can_tell(&self) -> bool {
         self.transactions >= 4 * HITTING
-            && quarters.is_some_and(|[last, _]| last * HITTING as f64 <= 1.0)
     }
 
     /// How far it is, 0 to 1: half of it is filling.
@@ -171,32 +209,37 @@ impl Warmth {
         if let Some(filled) = self.filled {
             return Some(2 * filled);
         }
-        let [last, _] = self.quarters()?;
+        let last = self.quarters()?.misses[0];
         let left = (self.frames - self.misses) as f64;
         let more = 2.0 * left / last;
         let all = 2.0 * (self.transactions as f64 + more);
         all.is_finite().then_some(all as u64)
     }
 
-    /// Misses a transaction in the last quarter and in the one before, once there are enough
-    /// blocks.
-    fn quarters(&self) -> Option<[f64; 2]> {
+    /// What the last quarter and the one before did, once there are enough blocks.
+    fn quarters(&self) -> Option<Quarters> {
         if self.blocks.len() < BLOCKS_MIN {
             return None;
         }
         let done = self.transactions;
-        let (mut sums, mut seen) = ([(0, 0); 2], 0);
-        for &(transactions, misses) in self.blocks.iter().rev() {
+        let (mut sums, mut seen) = ([(0, 0, 0.0); 2], 0);
+        for block in self.blocks.iter().rev() {
             let quarter = usize::from(seen >= done / 4);
-            seen += transactions;
-            sums[quarter].0 += transactions;
-            sums[quarter].1 += misses;
+            seen += block.transactions;
+            let (transactions, misses, reading) = &mut sums[quarter];
+            *transactions += block.transactions;
+            *misses += block.misses;
+            *reading += block.reading * block.transactions as f64;
             if seen >= done / 2 {
                 break;
             }
         }
-        let rate = |(transactions, misses): (u64, u64)| misses as f64 / transactions.max(1) as f64;
-        Some(sums.map(rate))
+        let a_transaction = |sum: f64, transactions: u64| sum / transactions.max(1) as f64;
+        Some(Quarters {
+            misses: sums
+                .map(|(transactions, misses, _)| a_transaction(misses as f64, transactions)),
+            reading: sums.map(|(transactions, _, reading)| a_transaction(reading, transactions)),
+        })
     }
 }
 
@@ -218,9 +261,13 @@ impl System {
             }
             let done = warmth.transactions();
             let block = next_block(done).min(most - done);
-            let mut referred = Referred::default();
-            self.run(block, &mut |done| referred = referred + done.referred)?;
-            warmth.see(block, &referred);
+            let (mut referred, mut read_ns) = (Referred::default(), 0);
+            let elapsed_ns = self.run(block, &mut |done| {
+                referred = referred + done.referred;
+                read_ns += done.asked(Purpose::Read).waited_ns;
+            })?;
+            let all = elapsed_ns as f64 * self.clients() as f64;
+            warmth.see(block, &referred, read_ns as f64 / all);
         }
         Ok(match warmth.state() {
             WarmUpState::Cold => WarmUpState::GivenUp,
@@ -234,8 +281,9 @@ mod tests {
     use super::*;
 
     /// Warms a buffer of `frames` pages that misses like this after so many transactions, of
-    /// ten references each; the state it ends in and how many it takes.
-    fn warm(frames: u64, misses: impl Fn(u64) -> f64) -> (WarmUpState, u64) {
+    /// ten references each, and reads for a share of the time; the state it ends in and how many it
+    /// takes.
+    fn warm(frames: u64, reading: f64, misses: impl Fn(u64) -> f64) -> (WarmUpState, u64) {
         let mut warmth = Warmth::new(frames);
         let mut all = 0.0;
         while !warmth.is_over() {
@@ -250,14 +298,14 @@ mod tests {
                 misses: missed,
                 ..Referred::default()
             };
-            warmth.see(block, &referred);
+            warmth.see(block, &referred, reading);
         }
         (warmth.state(), warmth.transactions())
     }
 
     #[test]
     fn a_buffer_is_steady_when_it_was_full_for_as_long_as_filling_took() {
-        let (state, done) = warm(12_000, |_| 1.0);
+        let (state, done) = warm(12_000, 0.2, |_| 1.0);
         assert_eq!(state, WarmUpState::Steady);
         assert!((24_000..30_000).contains(&done), "{done}");
     }
@@ -268,18 +316,29 @@ mod tests {
             0..1000 => 1.0,
             _ => 0.0004,
         };
-        let (state, done) = warm(12_000, has_all);
+        let (state, done) = warm(12_000, 0.2, has_all);
         assert_eq!(state, WarmUpState::Steady);
         assert!((1000..20_000).contains(&done), "{done}");
         // One of 200 still misses: of a disk that is 40 µs.
-        let (state, done) = warm(12_000, |at| if at < 1000 { 1.0 } else { 0.005 });
+        let (state, done) = warm(12_000, 0.2, |at| if at < 1000 { 1.0 } else { 0.005 });
+        assert_eq!(state, WarmUpState::Steady);
+        assert!(done > 1_000_000, "{done}");
+    }
+
+    #[test]
+    fn a_buffer_whose_reads_take_no_time_need_not_be_full() {
+        let seldom = |_| 0.02;
+        let (state, done) = warm(12_000, 0.003, seldom);
+        assert_eq!(state, WarmUpState::Steady);
+        assert!((6000..8000).contains(&done), "{done}");
+        let (state, done) = warm(12_000, 0.007, seldom);
         assert_eq!(state, WarmUpState::Steady);
         assert!(done > 1_000_000, "{done}");
     }
 
     #[test]
     fn a_buffer_that_takes_too_long_is_given_up_and_told_cold() {
-        let (state, done) = warm(1 << 40, |_| 1.0);
+        let (state, done) = warm(1 << 40, 0.2, |_| 1.0);
         assert_eq!(state, WarmUpState::GivenUp);
         assert!((10_000_000..10_100_000).contains(&done), "{done}");
     }
@@ -292,7 +351,7 @@ mod tests {
                 misses: 200,
                 ..Referred::default()
             };
-            warmth.see(100, &referred);
+            warmth.see(100, &referred, 0.2);
         }
         // 96,000 misses are left, at 1 a transaction.
         assert_eq!(warmth.transactions_wanted(), Some(196_000));
@@ -308,7 +367,7 @@ mod tests {
                 made: 50,
                 ..Referred::default()
             };
-            warmth.see(1000, &referred);
+            warmth.see(1000, &referred, 0.2);
         }
         assert_eq!(warmth.state(), WarmUpState::Steady);
     }

@@ -133,7 +133,8 @@ impl WarmUp {
             misses: slice.misses,
             ..Referred::default()
         };
-        cell.warmth.see(self.block, &referred);
+        // Reads are not judged: what is measured waits for level misses.
+        cell.warmth.see(self.block, &referred, 1.0);
         let seconds = slice.elapsed.as_secs_f64().max(1e-9);
         cell.rate = cell.rate.max(self.block as f64 / seconds);
     }

@@ -337,7 +337,9 @@ impl Executor for PredictedExecutor<'_> {
                 setup.model = setup.model.foresee(future.map_err(refused)?);
             }
             let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
-            let known = self.prediction.known(cell, own.is_some());
+            let known = self
+                .prediction
+                .known(cell, own.map(|own| own.is_timed_alone));
             let seat = PredictedSeat {
                 known: match own.and_then(|own| own.missing) {
                     Some(missing) => known.without(&missing),
@@ -459,7 +461,9 @@ impl<'a> PredictedSeat<'a> {
         }?;
         slice.elapsed = Duration::from_nanos(elapsed_ns);
         if self.is_warming {
-            self.warmth.see(transactions, &referred);
+            let all = slice.elapsed.as_secs_f64() * f64::from(self.clients);
+            let reading = slice.counters.read_time.as_secs_f64() / all;
+            self.warmth.see(transactions, &referred, reading);
         }
         self.slice = transactions;
         self.total.elapsed += slice.elapsed;

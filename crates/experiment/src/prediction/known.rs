@@ -41,15 +41,16 @@ const PROFILE_ALL: f64 = 0.116;
 const ENTRY: f64 = 0.1;
 
 impl Prediction {
-    /// How well is known what a cell is predicted from. `is_own` says that the statements are the
-    /// user's.
-    pub(crate) fn known(&self, cell: &Cell, is_own: bool) -> InputAccuracy {
-        // What processes of a server take of the processor is timed for each page size by itself,
-        // minutes apart, the present one too: three recordings of the same statements on a busy
-        // machine gave 94, 116 and 245 us. Connections of SQLite are in this process: the ratio of
-        // two page sizes was 0.899 to 0.903.
+    /// How well is known what a cell is predicted from. Of the user's own statements,
+    /// `is_timed_alone` says whether they had the processors for themselves.
+    pub(crate) fn known(&self, cell: &Cell, is_timed_alone: Option<bool>) -> InputAccuracy {
+        // What the user's statements take of the processor is timed for each page size by itself,
+        // minutes apart, the present one too. Of processes of a server three recordings of the same
+        // statements on a busy machine gave 94, 116 and 245 us. Connections of SQLite are in this
+        // process: the ratio of two page sizes was 0.899 to 0.903 on a quiet machine. A busy one made
+        // 1.20 of it where a measurement gave 0.93.
         let is_server = cell.database.kind().is_ok_and(|kind| kind.is_server);
-        let is_timed_apart = is_own && is_server;
+        let is_timed_apart = is_timed_alone.is_some_and(|is_alone| is_server || !is_alone);
         let is_default = cell.page_size == cell.database.default_page_size;
         // What was made right at the default page size has no error of its own there.
         let own = |is_fitted: bool, own: f64| if is_fitted && is_default { 0.0 } else { own };

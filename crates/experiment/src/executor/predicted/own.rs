@@ -21,6 +21,7 @@ use super::super::{
 use crate::{
     directory::{WorkDirectory, free_space},
     error::CampaignError,
+    machine::{Cause, MachineUse, MachineWatch, disturbances},
     monitor::Monitor,
     plan::{Level, Plan, SnapshotKey, Storage},
     prediction::{Cpu, PredictedDevice},
@@ -48,6 +49,8 @@ pub(super) struct OwnPages {
     pub(super) audit: Audit,
     /// What could not be recorded.
     pub(super) missing: Option<Missing>,
+    /// Whether they had the processors for themselves when they were timed.
+    pub(super) is_timed_alone: bool,
     /// The copy that they were recorded on, which is gone.
     pub(super) snapshot: StoredSnapshot,
 }
@@ -167,7 +170,8 @@ fn record_all(
             transactions,
             ..*wanted
         };
-        let pages = record_one(resolved, key, &wanted, monitor)?;
+        let mut during = MachineWatch::default();
+        let pages = record_one(resolved, key, &wanted, &mut during, monitor)?;
         remove(&resolved.snapshot(key))?;
         transactions = transactions.min(pages.trace.transactions() as u64).max(1);
         let RecordedPages {
@@ -186,11 +190,44 @@ fn record_all(
                 cpu,
                 audit,
                 missing,
+                is_timed_alone: is_timed_alone(&during.result(), key.page_size, monitor),
                 snapshot,
             },
         );
     }
     Ok(recorded)
+}
+
+/// Whether nobody else used the processors in a time; tells of it otherwise.
+fn is_timed_alone(during: &MachineUse, page_size: PageSize, monitor: &Monitor<'_>) -> bool {
+    let found = disturbances([during]).into_iter();
+    let mut found = found.filter_map(|found| match found.cause {
+        Cause::Steal => Some((
+            "the hypervisor took",
+            "of the processors' time",
+            found.worst,
+        )),
+        Cause::OtherPrograms => Some((
+            "other programs used",
+            "of the processors' time",
+            found.worst,
+        )),
+        Cause::CpuLimit => Some((
+            "the CPU limit was reached in",
+            "of its periods",
+            found.worst,
+        )),
+        Cause::MemoryPressure | Cause::Swapping | Cause::StoragePressure => None,
+    });
+    let Some((who, of, share)) = found.next() else {
+        return true;
+    };
+    monitor.note(&format!(
+        "{who} {:.0}% {of} while your statements were timed on {page_size} pages: what they take there \
+         is known less well; predict again when the machine is quiet",
+        100.0 * share
+    ));
+    false
 }
 
 /// Refuses memories that recorded pages do not stand for.
@@ -230,13 +267,18 @@ fn record_one(
     resolved: &ResolvedPlan<'_>,
     key: &SnapshotKey,
     wanted: &Wanted,
+    during: &mut MachineWatch,
     monitor: &Monitor<'_>,
 ) -> Result<RecordedPages, CampaignError> {
     let database = resolved.database(&key.database);
     let records = database.records_pages()?;
     let (begun, mut shown) = (Instant::now(), Instant::now());
-    let mut is_told = false;
+    let (mut is_told, mut is_timed) = (false, false);
     let report = &mut |done: u64| {
+        // All are recorded: they are timed now.
+        if done >= wanted.transactions && !std::mem::replace(&mut is_timed, true) {
+            during.begin();
+        }
         if shown.elapsed() >= SHOWN_EVERY {
             shown = Instant::now();
             let percent = done * 100 / wanted.transactions.max(1);
@@ -278,5 +320,7 @@ fn record_one(
         needed: wanted.needed,
         time_max: TIME_MAX,
     };
-    Ok(records.record(&resolved.snapshot(key), &settings, report)?)
+    let recorded = records.record(&resolved.snapshot(key), &settings, report)?;
+    during.end();
+    Ok(recorded)
 }

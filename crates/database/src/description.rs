@@ -101,8 +101,8 @@ pub struct Advice {
 /// How the user's own database gets another page size.
 #[derive(Clone, Copy, Debug)]
 pub struct Rebuild {
-    /// What to type in a shell, in this order. Lines that begin with `#` are to be read. `{bytes}`
-    /// and `{kib}` stand for the page size, `{name}` for what the database is called.
+    /// What to type in a shell, in this order, and how to go back. Lines that begin with `#` are to be
+    /// read. `{bytes}` and `{kib}` stand for the page size, `{name}` for what the database is called.
     pub steps: &'static [ChangeLine],
     /// How Octavo does it for its copies, for the time that it took.
     pub copying: &'static str,
@@ -110,8 +110,6 @@ pub struct Rebuild {
     pub waiting: &'static str,
     /// What is written to a log where no counter tells it; may be empty.
     pub log: &'static str,
-    /// How to go back, before and after the point of no return.
-    pub way_back: &'static str,
 }
 
 impl Rebuild {

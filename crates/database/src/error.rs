@@ -47,7 +47,7 @@ pub enum DatabaseError {
         reason: String,
     },
     /// A database's file cannot be read as one.
-    #[error("{} is damaged ({said}): {remedy}", path.display())]
+    #[error("{} is damaged ({said}): {remedy}", on_one_line(&path.to_string_lossy()))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum DatabaseError {
         reason: String,
     },
     /// A recording of statements cannot be read.
-    #[error("{} {reason}", path.display())]
+    #[error("{} {reason}", on_one_line(&path.to_string_lossy()))]
     Recording {
         /// Its file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum DatabaseError {
         reason: &'static str,
     },
     /// A file could not be used.
-    #[error("{action} {}", path.display())]
+    #[error("{action} {}", on_one_line(&path.to_string_lossy()))]
     File {
         /// A verb, such as "copy".
         action: &'static str,
@@ -122,13 +122,23 @@ pub(crate) fn unless_stopped(flow: ControlFlow<()>) -> Result<()> {
     }
 }
 
+/// A file's name, which may have ends of lines.
+pub(crate) fn on_one_line(name: &str) -> String {
+    name.replace(char::is_control, "\u{fffd}")
+}
+
 impl DatabaseError {
+    /// Why the user's own file cannot be used.
+    pub(crate) fn source(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Source {
+            name: on_one_line(&path.to_string_lossy()),
+            reason: reason.into(),
+        }
+    }
+
     /// That the user's own file is damaged, whenever that was found, and what to do about it.
     pub fn damaged_source(path: &Path, said: &str, remedy: &str) -> Self {
-        Self::Source {
-            name: path.display().to_string(),
-            reason: format!("is damaged ({said}): {remedy}"),
-        }
+        Self::source(path, format!("is damaged ({said}): {remedy}"))
     }
 
     /// Whether the disk is full.

@@ -55,5 +55,5 @@ pub use registry::{Registry, find_database, model_of};
 pub use sensitivity::Sensitivity;
 pub use system::{Done, Setup, Slowness, System};
 pub use waits::{Wait, Waited};
-pub use warm_up::{WarmUpState, Warmth, next_block};
+pub use warm_up::{FIRST_BLOCK, WarmUpState, Warmth, next_block, next_small_block};
 pub use windows::Windows;

@@ -14,8 +14,9 @@ use std::ops::ControlFlow;
 
 use crate::{engine::Referred, error::PredictError, io::Purpose, system::System};
 
-/// Transactions of the first block of a warm-up; later ones are an eighth of what went before.
-const FIRST_BLOCK: u64 = 64;
+/// Transactions of the first block of a warm-up, or of those that make it up; later ones are an eighth
+/// of what went before.
+pub const FIRST_BLOCK: u64 = 64;
 
 /// … but no more, so that an interrupt is heard within a moment. Chosen.
 const BLOCK_MAX: u64 = 16_384;
@@ -55,6 +56,15 @@ pub fn next_block(done: u64) -> u64 {
     (done / 8).clamp(FIRST_BLOCK, BLOCK_MAX)
 }
 
+/// The same where time is short: a transaction may take a second. Those of the first block come one by
+/// one and then twice as many.
+pub fn next_small_block(done: u64) -> u64 {
+    match done {
+        0..FIRST_BLOCK => done.max(1).min(FIRST_BLOCK - done),
+        _ => next_block(done),
+    }
+}
+
 /// How far a warm-up has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUpState {
@@ -74,6 +84,18 @@ struct Block {
     misses: u64,
     /// The share of clients' time that reads took.
     reading: f64,
+}
+
+impl Block {
+    fn add(&mut self, next: Self) {
+        let all = (self.transactions + next.transactions).max(1) as f64;
+        let [one, other] = [*self, next].map(|of| of.reading * of.transactions as f64);
+        *self = Self {
+            transactions: self.transactions + next.transactions,
+            misses: self.misses + next.misses,
+            reading: (one + other) / all,
+        };
+    }
 }
 
 /// What the last quarter of a warm-up did, and the one before.
@@ -118,11 +140,15 @@ impl Warmth {
         self.transactions += transactions;
         self.misses += misses;
         self.references += hits + misses;
-        self.blocks.push(Block {
+        let block = Block {
             transactions,
             misses: misses.saturating_sub(made),
             reading,
-        });
+        };
+        match self.blocks.last_mut() {
+            Some(last) if last.transactions + transactions <= FIRST_BLOCK => last.add(block),
+            _ => self.blocks.push(block),
+        }
         if self.misses >= self.frames {
             self.filled.get_or_insert(self.transactions);
         }
@@ -356,6 +382,31 @@ mod tests {
         // 96,000 misses are left, at 1 a transaction.
         assert_eq!(warmth.transactions_wanted(), Some(196_000));
         assert!((warmth.share() - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn small_blocks_make_up_the_first() {
+        let mut done = 0;
+        let blocks = std::iter::from_fn(|| {
+            let block = next_small_block(done);
+            done += block;
+            Some(block)
+        });
+        let blocks: Vec<u64> = blocks.take(9).collect();
+        assert_eq!(blocks, [1, 1, 2, 4, 8, 16, 32, 64, 64]);
+        let mut warmth = Warmth::new(100_000);
+        for block in blocks {
+            let referred = Referred {
+                misses: block,
+                ..Referred::default()
+            };
+            warmth.see(block, &referred, 0.5);
+        }
+        let seen = warmth
+            .blocks
+            .iter()
+            .map(|of| (of.transactions, of.misses, of.reading));
+        assert_eq!(seen.collect::<Vec<_>>(), [(64, 64, 0.5); 3]);
     }
 
     #[test]

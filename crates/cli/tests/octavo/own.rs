@@ -217,7 +217,11 @@ fn the_same_command_answers_again_and_another_file_does_not() {
 fn a_script_that_failed_is_mended_and_measured_in_the_same_directory() {
     let home = Home::new();
     let _application = application(&home.path("app/my.db"), "delete");
-    fs::write(home.path("mix.sql"), "INSERT INTO customer SELECT * FROM customer").unwrap();
+    fs::write(
+        home.path("mix.sql"),
+        "INSERT INTO customer SELECT * FROM customer",
+    )
+    .unwrap();
     let output = home.small().output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
     assert!(home.path("work/octavo.db").exists());

@@ -104,8 +104,12 @@ const STOP_WRITERS: ChangeLine = ChangeLine::always("# Stop all that writes to t
 const CONFIGURE: ChangeLine = ChangeLine::always(
     "# In my.cnf: datadir = NEW, innodb_page_size = {bytes}; then start the server.",
 );
+const BACK: ChangeLine =
+    ChangeLine::always("# To go back: my.cnf as it was; then start the server.");
 const NO_RETURN: ChangeLine =
     ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server.");
+const BACK_AFTER: ChangeLine =
+    ChangeLine::always("# To go back after that: these steps with the old page size.");
 /// The old data directory stays. Sources:
 /// <https://mariadb.com/kb/en/mariadb-install-db/>, <https://mariadb.com/kb/en/mariadb-dump/>.
 const REBUILD_MARIADB: Rebuild = Rebuild {
@@ -120,7 +124,9 @@ const REBUILD_MARIADB: Rebuild = Rebuild {
         CONFIGURE,
         ChangeLine::always("mariadb < everything.sql && mariadb -e 'FLUSH PRIVILEGES'"),
         ChangeLine::always("mariadb-check --all-databases --analyze"),
+        BACK,
         NO_RETURN,
+        BACK_AFTER,
     ],
     ..REBUILD_MYSQL
 };
@@ -138,12 +144,13 @@ const REBUILD_MYSQL: Rebuild = Rebuild {
         CONFIGURE,
         ChangeLine::always("mysql < everything.sql && mysql -e 'FLUSH PRIVILEGES'"),
         ChangeLine::always("mysqlcheck --all-databases --analyze"),
+        BACK,
         NO_RETURN,
+        BACK_AFTER,
     ],
     copying: "the statements of a dump, then ANALYZE TABLE",
     waiting: "writers, from the dump until clients use the new server",
     log: "",
-    way_back: "my.cnf as it was; after the point of no return the same steps with the old size",
 };
 
 const CONFIGURATION: ChangePlace = ChangePlace::Configuration {

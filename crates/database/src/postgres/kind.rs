@@ -153,12 +153,13 @@ const REBUILD: Rebuild = Rebuild {
             "/opt/pg{kib}k/bin/psql -p 5433 -d postgres -f everything.sql 2> errors.txt   # read it",
         ),
         ChangeLine::always("/opt/pg{kib}k/bin/vacuumdb -p 5433 --all --analyze"),
+        ChangeLine::always("# To go back: have clients use the old server, which is as it was."),
         ChangeLine::always("# POINT OF NO RETURN: the first client that writes to the new server."),
+        ChangeLine::always("# To go back after that: these steps with the old page size."),
     ],
     copying: "pg_restore -j 2, fsync=off, wal_level=minimal, VACUUM ANALYZE",
     waiting: "writers, from the dump until clients use the new server",
     log: "",
-    way_back: "the old server; after the point of no return the same steps with the old size",
 };
 
 /// The server's buffer of a memory, which it shares with the page cache where it has no direct

@@ -146,12 +146,15 @@ const REBUILD: Rebuild = Rebuild {
             text: "sqlite3 {name} 'PRAGMA journal_mode = WAL'",
             only_with: Some(("journal-mode", "wal")),
         },
+        ChangeLine::always("# To go back: mv old.db {name}"),
+        ChangeLine {
+            text: "# and then: sqlite3 {name} 'PRAGMA journal_mode = WAL'",
+            only_with: Some(("journal-mode", "wal")),
+        },
         ChangeLine::always("# POINT OF NO RETURN: the first program that writes to {name}."),
-        ChangeLine::always("rm old.db"),
+        ChangeLine::always("rm old.db   # back from here: these steps with the old page size"),
     ],
     copying: "VACUUM INTO",
     waiting: "all programs, until the new file has the old one's name",
     log: "none; VACUUM in place writes all of it a second time, to a journal or log",
-    way_back: "mv old.db to its old name, and with a log PRAGMA journal_mode = WAL again; after the point of \
-               no return the same steps with the old size",
 };

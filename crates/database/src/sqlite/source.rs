@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{
     DatabaseError, LoadReport, Progress, Result,
-    error::unless_stopped,
+    error::{on_one_line, unless_stopped},
     files,
     own::Own,
     server::pace::{Pace, sleep},
@@ -56,11 +56,13 @@ impl Header {
         let mut header = [0; 100];
         match file.read_exact(&mut header) {
             Ok(()) if header.starts_with(Self::MAGIC) => Ok(Self(header)),
-            Ok(()) => Err(refuse(path, "is no SQLite database, or is encrypted")),
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(refuse(
+            Ok(()) => Err(DatabaseError::source(
                 path,
-                "is no SQLite database: it has less than 100 bytes",
+                "is no SQLite database, or is encrypted",
             )),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(
+                DatabaseError::source(path, "is no SQLite database: it has less than 100 bytes"),
+            ),
             Err(error) => Err(files::named("read", path)(error)),
         }
     }
@@ -76,7 +78,7 @@ impl Header {
             bytes => u32::from(bytes),
         };
         PageSize::new(bytes).map_err(|_| {
-            refuse(
+            DatabaseError::source(
                 path,
                 format!("is damaged: its header says pages of {bytes} bytes"),
             )
@@ -121,7 +123,7 @@ impl State {
     fn of(path: &Path) -> Result<Self> {
         let status = fs::metadata(path).map_err(files::named("open", path))?;
         if !status.is_file() {
-            return Err(refuse(path, "is no file"));
+            return Err(DatabaseError::source(path, "is no file"));
         }
         let log = fs::metadata(beside(path, "-wal"))
             .ok()
@@ -204,7 +206,7 @@ impl Source {
         // SQLite finds a log beside the file that a link leads to, and so do we.
         let file = fs::canonicalize(given).map_err(files::named("open", given))?;
         let named = |error| match error {
-            DatabaseError::Source { reason, .. } => refuse(given, reason),
+            DatabaseError::Source { reason, .. } => DatabaseError::source(given, reason),
             other => other,
         };
         let mut attempts = 0;
@@ -228,7 +230,7 @@ impl Source {
 
     fn open_file(path: &Path, given: &Path, state: State) -> Result<Self> {
         if state.length == 0 {
-            return Err(refuse(path, "is empty"));
+            return Err(DatabaseError::source(path, "is empty"));
         }
         let header = Header::read(path)?;
         // Who has it open has both.
@@ -243,7 +245,7 @@ impl Source {
                  sqlite3",
                 beside(path, "-wal").display()
             );
-            return Err(refuse(path, reason));
+            return Err(DatabaseError::source(path, reason));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -283,11 +285,9 @@ impl Source {
     }
 
     /// What it is called: its name without its directory.
-    pub(super) fn name(&self) -> std::borrow::Cow<'_, str> {
-        self.path
-            .file_name()
-            .unwrap_or(self.path.as_os_str())
-            .to_string_lossy()
+    pub(super) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        on_one_line(&name.to_string_lossy())
     }
 
     /// Why it could not be read.
@@ -345,7 +345,7 @@ impl Source {
             .and_then(Iterator::collect)
             .map_err(refused)?;
         if !found.iter().any(|(kind, ..)| kind == "table") {
-            return Err(refuse(&self.path, "has no table"));
+            return Err(DatabaseError::source(&self.path, "has no table"));
         }
         let empty = Connection::open_in_memory().map_err(refused)?;
         for (kind, name, sql) in found {
@@ -358,7 +358,7 @@ impl Source {
                      adds to SQLite is not here",
                     message(&failure)
                 );
-                return Err(refuse(&self.path, reason));
+                return Err(DatabaseError::source(&self.path, reason));
             }
         }
         Ok(())
@@ -368,7 +368,7 @@ impl Source {
     /// our lock.
     fn check_unchanged(&self) -> Result<()> {
         match self.is_unlocked && State::of(&self.file)? != self.state {
-            true => Err(refuse(
+            true => Err(DatabaseError::source(
                 &self.path,
                 "was changed while it was read: try again",
             )),
@@ -484,7 +484,7 @@ pub(super) fn load(
     }
     copied.map_err(|error| match path.exists() {
         true => error,
-        false => refuse(path, "was removed after it was looked at"),
+        false => DatabaseError::source(path, "was removed after it was looked at"),
     })?;
     // Written with a log, a file says so in its header, and readers would make files beside it.
     forget_log(target)?;
@@ -509,7 +509,7 @@ fn check_same(source: &Source, copy: &CopyOf) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(refuse(&source.path, reason))
+    Err(DatabaseError::source(&source.path, reason))
 }
 
 /// Bytes 18 and 19 say whether a file is used with a log: 2, or 1 without.
@@ -536,13 +536,6 @@ pub(super) fn message(failure: &rusqlite::Error) -> String {
     }
 }
 
-fn refuse(path: &Path, reason: impl Into<String>) -> DatabaseError {
-    DatabaseError::Source {
-        name: path.display().to_string(),
-        reason: reason.into(),
-    }
-}
-
 /// Why a source cannot be read.
 pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
     let said = message(failure);
@@ -562,14 +555,14 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
         }
         _ => format!("cannot be read: {said}"),
     };
-    refuse(path, reason)
+    DatabaseError::source(path, reason)
 }
 
 /// What is known of the user's file.
 pub(super) fn examine(path: &Path, copying: &Copying) -> Result<Own> {
     read(path, Source::facts)?.copied(copying, |_| {
         let reason = "is a file, of which no sample is made yet: leave --sample out";
-        Err(refuse(path, reason))
+        Err(DatabaseError::source(path, reason))
     })
 }
 
@@ -611,6 +604,8 @@ mod tests {
         assert!(refused("none.db").contains(words));
         fs::remove_file(&first).unwrap();
         assert!(refused("none.db").contains("my.db was removed after it was looked at"));
+        let odd = examine(&home.path().join("a\nb.db"), &Copying::WHOLE);
+        assert!(!odd.unwrap_err().to_string().contains('\n'));
     }
 
     #[test]
@@ -659,7 +654,9 @@ mod tests {
                     copy == 4 || copied.is_err() || examined.is_err() || proposed.is_err(),
                     std::sync::atomic::Ordering::Relaxed,
                 );
-                (copied.unwrap(), examined.unwrap(), proposed.unwrap());
+                copied.unwrap();
+                examined.unwrap();
+                proposed.unwrap();
             }
         });
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use octavo_predict::{Referred, Sensitivity, Warmth, next_block};
+use octavo_predict::{FIRST_BLOCK, Referred, Sensitivity, Warmth, next_block, next_small_block};
 
 use super::settings::CampaignSettings;
 use crate::{
@@ -36,6 +36,8 @@ pub(super) enum WarmUpEnd {
 /// A warm-up under way.
 pub(super) struct WarmUp {
     end: WarmUpEnd,
+    /// Whether its time is limited.
+    is_limited: bool,
     done: u64,
     block: u64,
     cells: BTreeMap<usize, CellWarmUp>,
@@ -43,6 +45,8 @@ pub(super) struct WarmUp {
 
 struct CellWarmUp {
     warmth: Warmth,
+    /// Transactions of the first blocks, and their seconds, until there are enough to be one.
+    first: (u64, f64),
     /// Transactions a second in the fastest block.
     rate: f64,
 }
@@ -52,9 +56,18 @@ impl WarmUp {
     pub(super) fn new(end: WarmUpEnd) -> Self {
         Self {
             end,
+            is_limited: false,
             done: 0,
             block: 0,
             cells: BTreeMap::new(),
+        }
+    }
+
+    /// The same whose time is limited.
+    pub(super) fn limited(self) -> Self {
+        Self {
+            is_limited: true,
+            ..self
         }
     }
 
@@ -88,6 +101,7 @@ impl WarmUp {
     pub(super) fn expect(&mut self, cell: usize, frames: u64) {
         let warming = CellWarmUp {
             warmth: Warmth::new(frames),
+            first: (0, 0.0),
             rate: 0.0,
         };
         self.cells.insert(cell, warming);
@@ -119,9 +133,18 @@ impl WarmUp {
         if warm {
             return None;
         }
-        self.block = next_block(self.done).min(left);
+        let block = match self.is_limited {
+            true => next_small_block(self.done),
+            false => next_block(self.done),
+        };
+        self.block = block.min(left);
         self.done += self.block;
         Some(self.block)
+    }
+
+    /// The last block is not executed after all.
+    pub(super) fn leave_out(&mut self) {
+        self.done -= std::mem::take(&mut self.block);
     }
 
     /// Takes a cell's block into account.
@@ -136,7 +159,14 @@ impl WarmUp {
         // Reads are not judged: what is measured waits for level misses.
         cell.warmth.see(self.block, &referred, 1.0);
         let seconds = slice.elapsed.as_secs_f64().max(1e-9);
-        cell.rate = cell.rate.max(self.block as f64 / seconds);
+        let (transactions, took) = &mut cell.first;
+        if *transactions < FIRST_BLOCK {
+            *transactions += self.block;
+            *took += seconds;
+            cell.rate = *transactions as f64 / *took;
+        } else {
+            cell.rate = cell.rate.max(self.block as f64 / seconds);
+        }
     }
 
     /// Transactions a second of a cell in its fastest block, which no storm
@@ -237,6 +267,15 @@ mod tests {
             WarmUp::new(WarmUpEnd::Transactions(0)).next(&|_| false),
             None
         );
+    }
+
+    #[test]
+    fn a_limited_warm_up_begins_with_one_and_tells_what_was_executed() {
+        let mut warm_up = WarmUp::new(WarmUpEnd::Transactions(100)).limited();
+        let mut next = || warm_up.next(&|_| false).unwrap();
+        assert_eq!([next(), next(), next()], [1, 1, 2]);
+        warm_up.leave_out();
+        assert_eq!(warm_up.done(), 2);
     }
 
     #[test]

@@ -8,29 +8,37 @@ use octavo_experiment::{
 };
 use octavo_units::PageSize;
 
-use super::{cost::steps, limits::wanted as wanted_of};
+use super::{
+    cost::steps,
+    limits::wanted as wanted_of,
+    memory::{MoreCache, more_cache},
+};
 use crate::{document::Block, naming, number::list};
 
 /// What to type in one group. Empty unless page sizes of a known database are
 /// compared, and figures of them are there.
 pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block> {
-    // Who does not know yet what to do need not type anything.
-    let is_open = matches!(
-        group.verdict,
-        Verdict::Cold { .. } | Verdict::Inconclusive { .. }
-    );
-    let is_compared = !is_open && group.cells.iter().any(|cell| cell.ratio.is_some());
+    let is_compared = group.cells.iter().any(|cell| cell.ratio.is_some());
     let cell = group.cells.first().map(|cell| &cell.cell);
     let Some(cell) = cell.filter(|_| is_compared && findings.plan.compare == Factor::PageSize)
     else {
         return Vec::new();
     };
-    let wanted = wanted_of(group);
     let Ok(kind) = cell.database.kind() else {
         return Vec::new();
     };
+    let cache = more_cache(findings);
+    let is_said = match group.verdict {
+        Verdict::Cold { .. } => false,
+        // Who does not know yet what to do need not type anything, but for the cache.
+        Verdict::Inconclusive { .. } => {
+            cache.is_some_and(|(more, small)| more == MoreCache::Helps && cell.memory > small)
+        }
+        _ => cache.is_none_or(|(more, _)| !matches!(more, MoreCache::Open | MoreCache::MayNotHelp)),
+    };
+    let wanted = wanted_of(group);
     // A server's buffer serves all its databases, of which one was copied.
-    let has_buffer = findings.plan.own.is_none() || !kind.is_server;
+    let has_buffer = is_said && (findings.plan.own.is_none() || !kind.is_server);
     let own = findings.plan.own.as_ref().zip(wanted);
     let steps = own.and_then(|(own, page_size)| steps(kind, cell, &own.copy, page_size));
     let wanted = wanted.filter(|_| steps.is_none());

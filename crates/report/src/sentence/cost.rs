@@ -143,7 +143,6 @@ fn values(findings: &Findings, group: &GroupFindings) -> Option<(&'static str, V
                 None => rebuild.log.to_owned(),
             },
         ),
-        ("way back", rebuild.way_back.to_owned()),
     ];
     values.retain(|(_, value)| !value.is_empty());
     let values = values.into_iter();

@@ -6,6 +6,7 @@ use octavo_experiment::{
     statistics::Interval,
     verdict::{BufferFinding, Verdict},
 };
+use octavo_units::ByteCount;
 
 use super::Answer;
 use crate::{
@@ -48,20 +49,52 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
             "{large_size} runs {ratio} as fast as {small_size}{with} (95% CI {from} to {to})."
         ),
     };
-    let margin = 1.0 + findings.plan.margin;
-    Some(if low > 1.0 && high > margin {
-        Answer::new("give it cache", runs)
-    } else if is_enough(findings, small) {
-        let margin = percent(findings.plan.margin);
-        Answer::new(
+    Some(match MoreCache::of(findings, small) {
+        MoreCache::Helps => Answer::new("give it cache", runs),
+        MoreCache::ChangesNothing => Answer::new(
             &format!("{small_size} of cache is enough"),
-            format!("{large_size} changes less than {margin}."),
-        )
-    } else if high <= margin {
-        Answer::new("more cache may not help", runs)
-    } else {
-        Answer::new("not decided whether more cache helps", runs)
+            format!(
+                "{large_size} changes less than {}.",
+                percent(findings.plan.margin)
+            ),
+        ),
+        MoreCache::MayNotHelp => Answer::new("more cache may not help", runs),
+        MoreCache::Open => Answer::new("not decided whether more cache helps", runs),
     })
+}
+
+/// What is known of more cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MoreCache {
+    Helps,
+    ChangesNothing,
+    /// It does not help, or slows down.
+    MayNotHelp,
+    Open,
+}
+
+impl MoreCache {
+    /// By throughput with less memory over that with more.
+    fn of(findings: &Findings, small_over_large: Interval) -> Self {
+        let margin = 1.0 + findings.plan.margin;
+        let (low, high) = (1.0 / small_over_large.high, 1.0 / small_over_large.low);
+        if low > 1.0 && high > margin {
+            Self::Helps
+        } else if high <= margin && low >= 1.0 / margin {
+            Self::ChangesNothing
+        } else if high <= margin {
+            Self::MayNotHelp
+        } else {
+            Self::Open
+        }
+    }
+}
+
+/// What is known of more cache, and the less of it, where two were compared.
+pub(super) fn more_cache(findings: &Findings) -> Option<(MoreCache, ByteCount)> {
+    let (buffer, _) = compared_memories(findings)?;
+    let small = buffer.small_over_large.filter(is_bounded)?;
+    Some((MoreCache::of(findings, small), buffer.small))
 }
 
 /// Two memories with the page size that the largest is advised, and that one.
@@ -76,21 +109,14 @@ fn compared_memories(findings: &Findings) -> Option<(&BufferFinding, Level)> {
     Some((buffer, page_size))
 }
 
-/// Whether throughput with less memory over that with more is none of a difference.
-fn is_enough(findings: &Findings, small_over_large: Interval) -> bool {
-    let margin = 1.0 + findings.plan.margin;
-    1.0 / small_over_large.low <= margin && 1.0 / small_over_large.high >= 1.0 / margin
-}
-
 /// The group to follow: the first, or the one with less memory that is said to be enough.
 pub(crate) fn to_follow<'a>(
     findings: &Findings,
     groups: &[&'a GroupFindings],
 ) -> Option<&'a GroupFindings> {
-    let enough = compared_memories(findings).and_then(|(buffer, _)| {
-        let small = buffer.small_over_large.filter(is_bounded)?;
-        is_enough(findings, small).then_some(buffer.small)
-    });
+    let known = more_cache(findings);
+    let enough = known.filter(|(more, _)| *more == MoreCache::ChangesNothing);
+    let enough = enough.map(|(_, small)| small);
     let is_meant = |group: &&&GroupFindings| {
         let memory = group.cells.first().map(|cell| cell.cell.memory);
         memory.is_some() && memory == enough

@@ -205,6 +205,9 @@ impl Campaign<'_> {
                 let open = cells.iter().filter(|cell| sitting.open.contains(cell));
                 open.copied().collect()
             };
+            if end.is_some() {
+                warm_up = warm_up.limited();
+            }
             for cell in open(sitting) {
                 warm_up.expect(cell, sitting.seats.frames(cell));
             }
@@ -212,6 +215,7 @@ impl Campaign<'_> {
                 warm_up.next(&|cell| sitting.seats.warmth(cell).is_none_or(Warmth::is_over))
             {
                 if end.is_some_and(|end| self.monitor.spent() >= end) {
+                    warm_up.leave_out();
                     if let Some(given) = given {
                         self.monitor.note(&format!(
                             "{name}: {} of the {given} transactions were executed, for which a warm-up \

@@ -6,6 +6,7 @@ use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{DataSize, complete, plan, sort_cells},
     campaign::{CampaignError, CampaignSettings, Requirements, campaign},
+    forecast::Forecast,
     own,
     plan::{Level, OwnSettings, Plan, Storage},
 };
@@ -29,6 +30,19 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
     let settings = settings(&flags, emulator()?, &watcher).map_err(Failure::of_plan)?;
+    if flags.dry_run.is_dry {
+        watcher.finish();
+        let (forecast, requirements) =
+            Forecast::estimate(&settings).map_err(|error| failure(error, &settings, &flags))?;
+        print::result(
+            flags.print,
+            || octavo_report::json(&forecast),
+            || octavo_report::forecast(&forecast),
+        )?;
+        // What would be refused ends like the refusal itself.
+        let checked = requirements.check(&settings);
+        return checked.map_err(|error| failure(error, &settings, &flags));
+    }
     let result = campaign(&settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| failure(error, &settings, &flags))?;
@@ -181,6 +195,7 @@ fn settings(
         predict_first: flags.predict_first,
         emulator,
         keep_data: flags.campaign.keep_data,
+        later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     })

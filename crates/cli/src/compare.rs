@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use octavo_experiment::{compare::compare as compare_findings, findings::Findings};
+use octavo_experiment::{
+    compare::{Comparison, compare as compare_findings},
+    condition::{Condition, Holds},
+    findings::Findings,
+};
 
 use crate::{failure::Failure, flags::CompareFlags, print, report};
 
@@ -29,8 +33,38 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
     let comparison = compare_findings(&first, &second);
     let names = [&flags.first, &flags.second].map(|path| path.display().to_string());
     print::result(
-        flags.format,
+        (flags.markdown, flags.format),
         || octavo_report::compare_json(&comparison, [&first, &second]),
         || octavo_report::compare(&comparison, [(&names[0], &first), (&names[1], &second)]),
-    )
+    )?;
+    match &flags.fail_if.condition {
+        Some(condition) => judge(condition, &comparison),
+        None => Ok(()),
+    }
+}
+
+/// Ends as a condition on the second store says.
+fn judge(condition: &Condition, comparison: &Comparison) -> Result<(), Failure> {
+    if comparison.cells.is_empty() {
+        return Err(Failure::Undecided(format!(
+            "'{condition}' cannot be told: the stores have no cell with figures in common"
+        )));
+    }
+    let named = |wanted: Holds| {
+        let cells = comparison.cells.iter();
+        let cells = cells.filter(|cell| condition.holds(&cell.ratio) == wanted);
+        let names: Vec<&str> = cells.map(|cell| cell.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join("; "))
+    };
+    if let Some(met) = named(Holds::Yes) {
+        return Err(Failure::Met(format!(
+            "the second store is {condition}: {met}"
+        )));
+    }
+    match named(Holds::Open) {
+        Some(open) => Err(Failure::Undecided(format!(
+            "whether the second store is {condition} is not decided: {open}"
+        ))),
+        None => Ok(()),
+    }
 }

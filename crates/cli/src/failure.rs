@@ -9,6 +9,10 @@ pub(crate) enum Failure {
     Input(anyhow::Error),
     /// Something went wrong: exit code 1.
     Fault(anyhow::Error),
+    /// The result is there, and is what the caller does not want: exit code 3.
+    Met(String),
+    /// The result is there, and does not tell whether it is that: exit code 4.
+    Undecided(String),
     /// Ctrl-C: exit code 130, with what to do next.
     Interrupted(String),
 }

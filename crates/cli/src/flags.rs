@@ -1,16 +1,19 @@
 //! The command line: the commands here, their flags in a module each.
 
+mod ab;
 mod bench;
 mod curve;
 mod experiment;
 pub(crate) mod itself;
 mod own;
+mod plan;
 mod results;
 mod shared;
 mod storage;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use ab::{AbFlags, Setting};
 pub(crate) use bench::{
     ArrivalsName, BenchFlags, CheckFlags, DataFlags, LoadFlags, NOOP, PaceName, WarmUp,
 };
@@ -18,6 +21,7 @@ pub(crate) use curve::CurveFlags;
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
 pub(crate) use own::{OwnFlags, database_of};
+pub(crate) use plan::{PlanCheckFlags, PlanCommand, PlanFlags};
 pub(crate) use results::{
     ALL_STUDIES, CompareFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
 };
@@ -44,12 +48,16 @@ pub(crate) enum Command {
     Predict(PredictFlags),
     /// Say what throughput is worth at your prices
     Value(ValueFlags),
+    /// Compare two builds, settings or sizes side by side
+    Ab(Box<AbFlags>),
     /// Compare two results, cell by cell
     Compare(CompareFlags),
     /// Repeat a published study: published, predicted and measured
     Reproduce(ReproduceFlags),
     /// Draw what buffers of all sizes miss of a trace
     Curve(CurveFlags),
+    /// Print a plan to begin with, or check one
+    Plan(PlanFlags),
     /// Run the experiment that a plan file describes
     Run(RunFlags),
     /// Drive one database with one workload

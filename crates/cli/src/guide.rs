@@ -17,6 +17,7 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
             Guide::new("advise", include_str!("guide/advise.md")),
             Guide::new("predict", include_str!("guide/predict.md")),
             Guide::new("value", include_str!("guide/value.md")),
+            Guide::new("ab", include_str!("guide/ab.md")),
             Guide::new("compare", include_str!("guide/compare.md")),
             Guide::new("reproduce", include_str!("guide/reproduce.md")),
             Guide::new("curve", include_str!("guide/curve.md")),
@@ -25,6 +26,8 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
     (
         "Measure",
         &[
+            Guide::new("plan", include_str!("guide/plan.md")),
+            Guide::new("plan check", include_str!("guide/plan-check.md")),
             Guide::new("run", include_str!("guide/run.md")),
             Guide::new("bench", include_str!("guide/bench.md")),
             Guide::new("load", include_str!("guide/load.md")),
@@ -91,7 +94,9 @@ pub(crate) fn command() -> Command {
     ))
     .after_help(
         "octavo COMMAND -h has examples and common options, --help the rest.\n\
-         Exit codes: 0 done, 1 failed, 2 bad input and nothing changed, 130 interrupted.",
+         Exit codes: 0 done, 1 failed, 2 bad input and nothing changed, 3 and 4 by\n\
+         --fail-if, 130 interrupted.\n\
+         octavo --version --verbose has the build, and what it finds of this machine.",
     )
 }
 
@@ -267,6 +272,7 @@ mod tests {
                     "too long for a terminal: {line}"
                 );
                 let (words, _) = line.split_once(" #").unwrap_or((line, ""));
+                let (words, _) = words.split_once(" > ").unwrap_or((words, ""));
                 let words = words.split_whitespace().map(|word| word.trim_matches('\''));
                 let parsed = parse(words);
                 assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());

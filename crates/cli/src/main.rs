@@ -1,8 +1,10 @@
 //! The `octavo` command: flags to settings to a call.
 //!
 //! Exit codes: 0 when done, 1 when something failed, 2 when the input was
-//! bad and nothing was changed, 130 when interrupted.
+//! bad and nothing was changed, 3 when a result is what `--fail-if` says, 4 when it does not
+//! tell, 130 when interrupted.
 
+mod ab;
 mod advise;
 mod bench;
 mod calibrate;
@@ -21,6 +23,7 @@ mod load;
 mod manual;
 mod outcome;
 mod output;
+mod plans;
 mod predict;
 mod print;
 mod progress;
@@ -29,10 +32,12 @@ mod reference;
 mod report;
 mod reproduce;
 mod run;
+mod samples;
 mod shell;
 mod system;
 mod usage;
 mod value;
+mod version;
 mod watcher;
 mod workload;
 
@@ -44,6 +49,9 @@ use flags::Command;
 fn main() -> ExitCode {
     limits::widen();
     let arguments: Vec<_> = std::env::args_os().collect();
+    if version::is_wanted(arguments.get(1..).unwrap_or_default()) {
+        return end(version::verbose());
+    }
     let flags = match guide::parse(&arguments) {
         Ok(flags) => flags,
         Err(error) if error.use_stderr() => {
@@ -56,6 +64,7 @@ fn main() -> ExitCode {
     let result = match flags.command {
         Command::Advise(flags) => advise::advise(flags),
         Command::Run(flags) => run::run(flags),
+        Command::Plan(flags) => plans::plan(flags),
         Command::Calibrate(flags) => calibrate::calibrate(flags),
         Command::Devices(flags) => devices::devices(flags),
         Command::Emulate(flags) => emulate::emulate(flags),
@@ -64,6 +73,7 @@ fn main() -> ExitCode {
         Command::Reproduce(flags) => reproduce::reproduce(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
+        Command::Ab(flags) => ab::ab(flags),
         Command::Value(flags) => value::value(flags),
         Command::Curve(flags) => curve::curve(&flags),
         Command::Load(flags) => load::load(flags),
@@ -73,6 +83,11 @@ fn main() -> ExitCode {
         Command::Man(flags) => manual::man(&flags),
         Command::Completions(flags) => manual::completions(&flags),
     };
+    end(result)
+}
+
+/// Says why there is no result, and what a script is told.
+fn end(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(error)) => {
@@ -82,6 +97,14 @@ fn main() -> ExitCode {
         Err(Failure::Fault(error)) => {
             print::aside(&format!("octavo: {error:#}"));
             ExitCode::FAILURE
+        }
+        Err(Failure::Met(what)) => {
+            print::aside(&format!("octavo: {what}"));
+            ExitCode::from(3)
+        }
+        Err(Failure::Undecided(what)) => {
+            print::aside(&format!("octavo: {what}"));
+            ExitCode::from(4)
         }
         Err(Failure::Interrupted(next)) => {
             print::aside(&format!("octavo: interrupted; {next}"));

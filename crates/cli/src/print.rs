@@ -19,12 +19,23 @@ pub(crate) struct FormatFlag {
     pub(crate) json: bool,
 }
 
+/// Whether a result is printed for a pull request.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct MarkdownFlag {
+    /// Print the result as Markdown, for a pull request or an issue
+    #[arg(long, conflicts_with = "json", hide_short_help = true)]
+    pub(crate) markdown: bool,
+}
+
 /// How a result is printed that has more tables than its answer.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct PrintFlags {
     /// Print all tables
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) markdown: MarkdownFlag,
 
     #[command(flatten)]
     pub(crate) format: FormatFlag,
@@ -32,8 +43,15 @@ pub(crate) struct PrintFlags {
 
 impl From<FormatFlag> for PrintFlags {
     fn from(format: FormatFlag) -> Self {
+        (MarkdownFlag::default(), format).into()
+    }
+}
+
+impl From<(MarkdownFlag, FormatFlag)> for PrintFlags {
+    fn from((markdown, format): (MarkdownFlag, FormatFlag)) -> Self {
         Self {
             verbose: false,
+            markdown,
             format,
         }
     }
@@ -69,9 +87,12 @@ pub(crate) fn result(
     document: impl FnOnce() -> Document,
 ) -> Result<(), Failure> {
     let flags = flags.into();
-    match flags.format.json {
-        true => text(&format!("{}\n", json())),
-        false => self::document(&document(), flags.verbose),
+    if flags.format.json {
+        text(&format!("{}\n", json()))
+    } else if flags.markdown.markdown {
+        text(&document().markdown())
+    } else {
+        self::document(&document(), flags.verbose)
     }
 }
 

@@ -5,11 +5,20 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use octavo_experiment::{directory::STORE, findings::Findings, store::Store};
 
-use crate::{failure::Failure, flags::ReportFlags, print};
+use crate::{failure::Failure, flags::ReportFlags, output, print};
 
 pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     let findings = findings(&flags.directory)?;
+    output::keep_apart(&[
+        ("--html", flags.page.html.as_deref()),
+        ("--csv", flags.csv.as_deref()),
+    ])?;
     flags.page.check()?;
+    if let Some(csv) = &flags.csv {
+        let is_ours = |text: &str| text.is_empty() || text.starts_with("group,cell,");
+        output::keep_foreign(csv, "a table of Octavo", is_ours)?;
+        output::write(csv, &octavo_report::findings_csv(&findings))?;
+    }
     flags.page.write(|| octavo_report::findings(&findings))?;
     print::findings(&findings, flags.print, Vec::new())
 }

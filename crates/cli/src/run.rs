@@ -44,15 +44,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     file.check(&directory).map_err(Failure::input)?;
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::new(flags.progress)?;
-    if let Some(settings) = file.own.take() {
-        let has = own::Given {
-            page_sizes: file.has("page-size"),
-            clients: file.has("clients"),
-        };
-        let stopped = || watcher.is_interrupted();
-        own::complete(&mut file.plan, &settings, has, &stopped)
-            .map_err(|error| look_failed(error, &file))?;
-    }
+    complete(&mut file, &|| watcher.is_interrupted())?;
     let settings = CampaignSettings {
         prediction: None,
         directory,
@@ -64,11 +56,12 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         predict_first: false,
         emulator: emulator()?,
         keep_data: flags.campaign.keep_data,
+        later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
     let failure = |error| failure(error, &file, &flags, &settings);
-    if flags.dry_run {
+    if flags.dry_run.is_dry {
         let (forecast, requirements) = Forecast::estimate(&settings).map_err(failure)?;
         print::result(
             flags.print.format,
@@ -86,6 +79,18 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     }
     let findings = result.map_err(failure)?;
     outcome::publish(&findings, &settings.directory, flags.print)
+}
+
+/// Looks at the user's own data and statements, where a plan names them.
+pub(crate) fn complete(file: &mut PlanFile, stopped: &dyn Fn() -> bool) -> Result<(), Failure> {
+    let Some(settings) = file.own.take() else {
+        return Ok(());
+    };
+    let has = own::Given {
+        page_sizes: file.has("page-size"),
+        clients: file.has("clients"),
+    };
+    own::complete(&mut file.plan, &settings, has, stopped).map_err(|error| look_failed(error, file))
 }
 
 /// Keeps a plan's prices with its results, also with those of a plan that was interrupted.
@@ -137,7 +142,7 @@ fn emulate(file: &mut PlanFile, device: &str) -> Result<(), Failure> {
 }
 
 /// Where a plan's results go when nobody says: `octavo-` and the plan's name.
-fn directory_of(plan: &Path) -> PathBuf {
+pub(crate) fn directory_of(plan: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from("octavo-");
     name.push(plan.file_stem().unwrap_or_default());
     name.into()

@@ -20,6 +20,7 @@ mod causes;
 pub mod caveats;
 pub mod check;
 pub mod compare;
+pub mod condition;
 pub mod confidence;
 mod cpus;
 pub mod dataset;

@@ -1,9 +1,9 @@
 //! What a report says, before it is known where it is read.
 //!
 //! A [`Document`] is built once from what was found and rendered as a short
-//! text ([`Document::terminal`]), as a long one ([`Document::verbose`]) and as a
-//! page ([`Document::html`]), so that every sentence and every table is made in
-//! one place. What each of them shows follows from a section's [`Depth`]. JSON
+//! text ([`Document::terminal`]), as a long one ([`Document::verbose`]), as a
+//! page ([`Document::html`]) and for a pull request ([`Document::markdown`]), so
+//! that every sentence and every table is made in one place. What each of them shows follows from a section's [`Depth`]. JSON
 //! is not rendered from it: programs read the values themselves.
 
 use std::borrow::Cow;

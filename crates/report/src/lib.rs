@@ -9,11 +9,13 @@
 //! Words are made here and nowhere else. Nothing is measured or decided here:
 //! figures and verdicts come from `octavo-experiment`.
 
+pub mod ab;
 mod bar;
 mod bench;
 mod chart;
 mod check;
 mod compare;
+mod csv;
 mod curve;
 mod devices;
 mod document;
@@ -24,6 +26,7 @@ mod fixture;
 mod forecast;
 mod html;
 mod json;
+mod markdown;
 mod markup;
 mod naming;
 pub mod number;
@@ -42,6 +45,7 @@ mod visible;
 pub use bench::{bench, bench_csv};
 pub use check::check;
 pub use compare::compare;
+pub use csv::findings_csv;
 pub use curve::curve;
 pub use devices::{described, devices, machines, twin};
 pub use document::Document;

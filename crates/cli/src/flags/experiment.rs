@@ -13,8 +13,8 @@ use super::bench::MixFlags;
 use super::curve::policies;
 use super::own::OwnFlags;
 use super::shared::{
-    CampaignFlags, DatabaseFlag, DeviceFlag, IsolationFlag, SeedFlag, SliceFlags, device_help,
-    directory,
+    CampaignFlags, DatabaseFlag, DeviceFlag, DryRunFlag, IsolationFlag, SeedFlag, SliceFlags,
+    device_help, directory,
 };
 use crate::{
     print::PrintFlags,
@@ -37,6 +37,7 @@ use crate::{
     mut_arg("copy_of", |flag| {
         flag.conflicts_with_all(["data", "mix", "distribution", "predict_first"])
     }),
+    mut_arg("dry_run", |flag| flag.hide_short_help(true)),
 )]
 pub(crate) struct AdviseFlags {
     /// Where to work: a new or empty directory on the storage to measure. octavo.db and
@@ -82,6 +83,9 @@ pub(crate) struct AdviseFlags {
     /// Skip calibrating the storage
     #[arg(long, hide_short_help = true)]
     pub(crate) no_calibrate: bool,
+
+    #[command(flatten)]
+    pub(crate) dry_run: DryRunFlag,
 
     /// Predict all cells once the storage is calibrated. Measure only those that may be best,
     /// and print predictions beside measurements
@@ -288,9 +292,8 @@ pub(crate) struct RunFlags {
     #[arg(value_parser = directory())]
     pub(crate) directory: Option<PathBuf>,
 
-    /// Print a forecast of steps, time and space, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) dry_run: DryRunFlag,
 
     #[command(flatten)]
     pub(crate) campaign: CampaignFlags,

@@ -9,10 +9,10 @@ use clap::{
 use octavo_device::catalog::as_file;
 use octavo_experiment::prices::{Currency, MemoryPrice, Price, PriceError, StoragePrice};
 
-use super::shared::{CampaignFlags, directory};
+use super::shared::{CampaignFlags, FailIfFlag, directory};
 use crate::{
     output::PageFlag,
-    print::{FormatFlag, PrintFlags},
+    print::{FormatFlag, MarkdownFlag, PrintFlags},
     progress::ProgressFlags,
 };
 
@@ -25,17 +25,31 @@ pub(crate) struct ReportFlags {
     #[command(flatten)]
     pub(crate) page: PageFlag,
 
+    /// Write the cells to this file as well, a row each, for spreadsheets, pandas and DuckDB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) print: PrintFlags,
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("fail_if", |flag| flag.help(
+    "End with exit code 3 where a cell of the second is 'slower > 5%' or 'faster > 5%', and with 4 \
+     where that is not decided",
+)))]
 pub(crate) struct CompareFlags {
     /// The directory of an earlier advise, run or predict, or its octavo.db
     pub(crate) first: PathBuf,
 
     /// Another one, to compare with the first
     pub(crate) second: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) fail_if: FailIfFlag,
+
+    #[command(flatten)]
+    pub(crate) markdown: MarkdownFlag,
 
     #[command(flatten)]
     pub(crate) format: FormatFlag,

@@ -8,7 +8,7 @@ use clap::{
     builder::{OsStringValueParser, TypedValueParser},
 };
 use octavo_database::{Isolation, Registry};
-use octavo_experiment::plan::SliceLength;
+use octavo_experiment::{condition::Condition, plan::SliceLength};
 use octavo_units::{Seed, parse_duration};
 
 use crate::system::database_name;
@@ -120,6 +120,21 @@ pub(crate) struct CampaignFlags {
     /// Keep the loaded databases
     #[arg(long, hide_short_help = true)]
     pub(crate) keep_data: bool,
+}
+
+/// Whether anything is done.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct DryRunFlag {
+    /// Print a forecast of steps, time and space, and change nothing
+    #[arg(id = "dry_run", long = "dry-run")]
+    pub(crate) is_dry: bool,
+}
+
+/// What a script ends by. Commands say of what it is.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct FailIfFlag {
+    #[arg(id = "fail_if", long = "fail-if", value_name = "CONDITION")]
+    pub(crate) condition: Option<Condition>,
 }
 
 /// A directory to work in. A server's address would become the name of one,

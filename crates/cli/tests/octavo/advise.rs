@@ -7,6 +7,26 @@ use rusqlite::Connection;
 use crate::{PASSES_MADE, complaint, octavo, small_advise};
 
 #[test]
+fn a_dry_run_tells_what_would_be_done_and_leaves_nothing() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("advice");
+    let output = small_advise(&directory)
+        .args(["--dry-run", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let forecast: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(forecast["cells"].as_array().unwrap().len(), 4);
+    assert!(!directory.exists());
+    let output = small_advise(&directory)
+        .args(["--dry-run", "--data=1PiB"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+    assert!(!directory.exists());
+}
+
+#[test]
 fn advise_answers_and_leaves_what_readme_names() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("advice");

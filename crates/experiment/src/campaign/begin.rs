@@ -95,7 +95,7 @@ pub fn campaign(
     };
     adopt(settings, &mut store, executor.source())?;
     executor.adopt(store.snapshots()?);
-    executor.confine()?;
+    executor.confine(&settings.later)?;
     if let Some(ramp) = plan.ramp {
         let earlier = store.time_spent()?;
         let expected = settings.budget.unwrap_or(earlier.saturating_add(time_min));

@@ -37,6 +37,8 @@ pub struct CampaignSettings {
     pub emulator: PathBuf,
     /// Whether the loaded databases stay when everything is finished.
     pub keep_data: bool,
+    /// Directories that this process writes to afterwards: it is held to its own and these.
+    pub later: Vec<PathBuf>,
     /// The command that began it, without its budget, to be repeated with
     /// another; `None` where there is none.
     pub command: Option<String>,

@@ -285,6 +285,7 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
         predict_first: false,
         emulator: PathBuf::new(),
         keep_data: false,
+        later: Vec::new(),
         command: None,
         octavo_version: "0",
     }

@@ -135,15 +135,17 @@ impl<'a> MeasuredExecutor<'a> {
     }
 
     /// Holds this thread, and all that it starts from now on, to the directories
-    /// of the plan and to that of programs which are built, where the kernel can.
+    /// of the plan, to that of programs which are built, and to those that are written to `later`,
+    /// where the kernel can.
     /// Devices, which are mounted, come before.
     ///
     /// # Errors
     /// When the system refuses it.
-    pub(crate) fn confine(&mut self) -> Result<(), CampaignError> {
+    pub(crate) fn confine(&mut self, later: &[PathBuf]) -> Result<(), CampaignError> {
         let plan = self.resolved.plan();
         let mut allowed = self.resolved.directories();
         allowed.push(self.resolved.own_directory().to_owned());
+        allowed.extend(later.iter().cloned());
         for cell in plan.cells() {
             let database = self.resolved.database(&cell.database);
             if let Some(programs) = database.programs_directory(&[cell.page_size])? {

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 pub(super) const OLDEST: i64 = 3;
 
 /// The version of `schema.sql`, which is read and written.
-pub(super) const VERSION: i64 = OLDEST + STEPS.len() as i64;
+pub const VERSION: i64 = OLDEST + STEPS.len() as i64;
 
 /// A step to the next version.
 #[derive(Clone, Copy, Debug)]

@@ -36,7 +36,8 @@ use crate::{
 };
 
 pub use error::{StoreAccess, StoreError};
-use migrations::{OLDEST, STEPS, Step, VERSION};
+pub use migrations::VERSION;
+use migrations::{OLDEST, STEPS, Step};
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).

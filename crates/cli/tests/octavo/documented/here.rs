@@ -69,6 +69,15 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("run plan.toml", &["--passes=8"]),
+    (
+        "ab",
+        &[
+            "--memory=1MiB",
+            "--passes=8",
+            "--transactions=20",
+            "--warm-up=50",
+        ],
+    ),
     ("bench --ramp", &["--step=5s"]),
     ("bench --url", &["--workload=pgbench", "--scale=1"]),
     ("bench", &["--duration=3s", "--warm-up=0s"]),
@@ -160,6 +169,10 @@ pub(super) const READ: &[(&str, &str)] = &[
     (
         "octavo advise /mnt/data/own --copy-of mariadb://anna@db.example/shop --script mix.sql",
         "needs a server of the reader's; own_servers.rs runs such a command",
+    ),
+    (
+        "octavo ab --database postgres --a bin=pg-main/bin --b bin=pg-patch/bin",
+        "needs two builds of the reader's; pull_request.rs runs such a command",
     ),
     (
         "octavo emulate gp3-3000 --backing files --mount cloud",

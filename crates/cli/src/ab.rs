@@ -1,0 +1,315 @@
+//! `octavo ab`: two versions beside each other, after one beside itself.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context, anyhow, bail, ensure};
+use octavo_database::DatabaseSpec;
+use octavo_experiment::{
+    campaign::{CampaignError, CampaignSettings, Requirements, campaign},
+    condition::{Condition, Holds},
+    findings::Findings,
+    plan::{Factor, Level, Plan, Storage, TestedDatabase},
+    statistics::Decision,
+};
+use octavo_report::ab::Versions;
+use octavo_units::PageSize;
+
+use crate::{
+    advise::{plan_of, plan_of_own},
+    devices::{emulator, storage},
+    failure::Failure,
+    flags::{AbFlags, CellFlags, Setting},
+    outcome, print,
+    watcher::Watcher,
+};
+
+/// The total time that is taken where none is given.
+const BUDGET: Duration = Duration::from_secs(600);
+
+pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
+    let watcher = Watcher::new(flags.progress)?;
+    let (a, b) = (flags.a.clone(), flags.b.clone());
+    let plan = plan(&mut flags, &a, &b, &watcher).map_err(Failure::of_plan)?;
+    let budget = flags.campaign.budget.unwrap_or(BUDGET);
+    let noise = budget / 3;
+    let emulator = emulator()?;
+    let later = places(&flags.directory, &plan).map_err(Failure::Input)?;
+    let settings = |plan: Plan, name: &str, budget: Duration| CampaignSettings {
+        directory: flags.directory.join(name),
+        prediction: None,
+        budget: Some(budget),
+        passes: flags.passes,
+        slices: flags.slices.into(),
+        calibrate: false,
+        predict_first: false,
+        emulator: emulator.clone(),
+        keep_data: flags.campaign.keep_data,
+        later: later.clone(),
+        command: Some(outcome::command()),
+        octavo_version: env!("CARGO_PKG_VERSION"),
+        plan,
+    };
+    fs::create_dir_all(&flags.directory)
+        .with_context(|| format!("create {}", flags.directory.display()))
+        .map_err(Failure::Input)?;
+    let both = [
+        settings(beside_itself(&plan), "a-a", noise),
+        settings(plan, "a-b", budget.saturating_sub(noise)),
+    ];
+    let found = both
+        .iter()
+        // What cannot be is refused before A is measured.
+        .try_for_each(|settings| check(settings).map_err(|error| (error, settings)))
+        .and_then(|()| {
+            let found = both
+                .iter()
+                .map(|settings| campaign(settings, &watcher).map_err(|error| (error, settings)));
+            found.collect::<Result<Vec<Findings>, _>>()
+        });
+    watcher.finish();
+    let found = found.map_err(|(error, settings)| {
+        // Nothing is left where nothing was made.
+        let _not_empty = fs::remove_dir(&flags.directory);
+        match error {
+            CampaignError::Budget { .. } | CampaignError::UsedUp { .. } => {
+                outcome::with_remedy(&error, "use a larger --budget")
+            }
+            error => outcome::failure(error, &settings.directory),
+        }
+    })?;
+    let [noise, findings] = found.as_slice() else {
+        return Err(Failure::Fault(anyhow!("a comparison has no findings")));
+    };
+    let versions = Versions {
+        names: [&a, &b].map(|of| format!("{}={}", of.key, of.value)),
+        noise,
+        findings,
+    };
+    print::result(
+        flags.print,
+        || octavo_report::ab::json(&versions),
+        || octavo_report::ab::document(&versions),
+    )?;
+    match flags.fail_if.condition {
+        Some(condition) => judge(condition, &versions),
+        None => Ok(()),
+    }
+}
+
+/// Directories that both comparisons write to: the process is held to those of the first otherwise.
+fn places(directory: &Path, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
+    let mut places = vec![directory.to_owned()];
+    for database in &plan.databases {
+        let programs = database.make()?.programs_directory(&plan.page_sizes)?;
+        if let Some(programs) = programs {
+            // What cannot be made is refused with its reason by who builds.
+            let _made_later = fs::create_dir_all(&programs);
+            places.push(programs);
+        }
+    }
+    Ok(places)
+}
+
+/// Refuses what cannot be measured, or not within its budget.
+fn check(settings: &CampaignSettings) -> Result<(), CampaignError> {
+    match Requirements::estimate(settings)?.check(settings) {
+        // What is left to do may be nothing.
+        Err(CampaignError::Space { .. }) => Ok(()),
+        checked => checked,
+    }
+}
+
+/// Ends as a condition on B says.
+fn judge(condition: Condition, versions: &Versions<'_>) -> Result<(), Failure> {
+    let undecided = |why: &str| {
+        let said = format!("whether B is {condition} than A is not decided{why}");
+        Err(Failure::Undecided(said))
+    };
+    if let Some(Decision::Better | Decision::Worse) = versions.noise_decision() {
+        return undecided(": A differs from itself here");
+    }
+    match versions.ratio().map(|ratio| condition.holds(&ratio)) {
+        Some(Holds::Yes) => Err(Failure::Met(format!("B is {condition} than A"))),
+        Some(Holds::No) => Ok(()),
+        Some(Holds::Open) => undecided(": a larger --budget tells more"),
+        None => undecided(": there are no figures of both"),
+    }
+}
+
+/// A and B, A as the reference.
+fn plan(flags: &mut AbFlags, a: &Setting, b: &Setting, watcher: &Watcher) -> anyhow::Result<Plan> {
+    ensure!(
+        a.key == b.key,
+        "--a is of {} and --b of {}: one key with two values is compared",
+        a.key,
+        b.key
+    );
+    ensure!(
+        a.value != b.value,
+        "--a and --b are the same: A beside itself is measured anyway"
+    );
+    let cells = &mut flags.cells;
+    for (name, count) in [
+        ("page-sizes", cells.page_sizes.len()),
+        ("memory", cells.memory.len()),
+        ("cache", cells.cache.len()),
+    ] {
+        ensure!(
+            count <= 1,
+            "--{name} has several values: name one, and with --a and --b what is compared"
+        );
+    }
+    let compare = factor(&a.key);
+    match compare {
+        Factor::PageSize => {
+            ensure!(
+                cells.page_sizes.is_empty(),
+                "--page-sizes is of both, and --a and --b are page sizes: leave one out"
+            );
+            cells.page_sizes = both(a, b)?;
+        }
+        Factor::Memory => {
+            ensure!(
+                cells.memory.is_empty() && cells.cache.is_empty(),
+                "--memory and --cache are of both, and --a and --b are memories: leave one out"
+            );
+            cells.memory = both(a, b)?;
+        }
+        _ => {}
+    }
+    let mut plan = plan_of_both(flags, watcher)?;
+    let first = plan.databases[0].clone();
+    plan.compare = compare;
+    let reference = match compare {
+        Factor::PageSize => {
+            let [first, second] = pages(a, b)?;
+            plan.page_sizes = vec![first, second];
+            Level::PageSize(first)
+        }
+        Factor::Memory => {
+            plan.memories = both(a, b)?;
+            Level::Memory(plan.memories[0])
+        }
+        Factor::Clients => {
+            plan.clients = both(a, b)?;
+            Level::Clients(plan.clients[0])
+        }
+        _ => {
+            plan.databases = vec![with_option(&first, a)?, with_option(&first, b)?];
+            Level::Database(plan.databases[0].to_string())
+        }
+    };
+    plan.reference = Some(reference);
+    if compare != Factor::PageSize {
+        let present = first.default_page_size;
+        let given = flags.cells.page_sizes.first().copied();
+        plan.page_sizes = vec![given.unwrap_or(present)];
+    }
+    if compare != Factor::Memory {
+        let largest = plan.memories.iter().copied().max();
+        plan.memories = largest.into_iter().collect();
+    }
+    Ok(plan)
+}
+
+fn plan_of_both(flags: &AbFlags, watcher: &Watcher) -> anyhow::Result<Plan> {
+    let place = match &flags.device.name {
+        Some(device) => Storage::Device(storage(device)?),
+        None => Storage::Own,
+    };
+    let cells: &CellFlags = &flags.cells;
+    let Some(own) = flags.own.settings(cells.random.seed, cells.clients) else {
+        return plan_of(flags.database.name(), cells, place);
+    };
+    let database = flags.own.database(flags.database.given.as_deref())?;
+    let stopped = || watcher.is_interrupted();
+    let plan = plan_of_own(database, &own, cells, place, false, &stopped)?;
+    if let (Some(own), [_, ..]) = (&plan.own, cells.page_sizes.as_slice())
+        && !plan.page_sizes.contains(&own.copy.page_size)
+    {
+        bail!(
+            "copies are made of your file as it is: one of the page sizes has to be {}, which it has",
+            own.copy.page_size
+        );
+    }
+    Ok(plan)
+}
+
+/// What a key is of.
+fn factor(key: &str) -> Factor {
+    match key {
+        "page-size" => Factor::PageSize,
+        "memory" | "cache" => Factor::Memory,
+        "clients" => Factor::Clients,
+        _ => Factor::Database,
+    }
+}
+
+/// The two values.
+fn both<T: FromStr<Err: std::fmt::Display>>(a: &Setting, b: &Setting) -> anyhow::Result<Vec<T>> {
+    [a, b]
+        .into_iter()
+        .map(|setting| {
+            let parsed = setting.value.parse();
+            parsed.map_err(|error| anyhow!("{}={}: {error}", setting.key, setting.value))
+        })
+        .collect()
+}
+
+fn pages(a: &Setting, b: &Setting) -> anyhow::Result<[PageSize; 2]> {
+    let sizes: Vec<PageSize> = both(a, b)?;
+    Ok([sizes[0], sizes[1]])
+}
+
+/// The database with an option.
+fn with_option(
+    database: &Arc<TestedDatabase>,
+    setting: &Setting,
+) -> anyhow::Result<Arc<TestedDatabase>> {
+    let kind = database.kind()?;
+    if kind.option(&setting.key).is_none() {
+        let mut keys: Vec<&str> = kind.options.iter().map(|option| option.name).collect();
+        keys.extend(["page-size", "memory", "clients"]);
+        bail!(
+            "{} has no option '{}': --a and --b are of {}",
+            kind.title,
+            setting.key,
+            octavo_report::number::list(
+                keys.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "or"
+            )
+        );
+    }
+    let mut options = database.options.clone();
+    options.retain(|(name, _)| *name != setting.key);
+    options.push((setting.key.clone(), setting.value.clone()));
+    let spec = DatabaseSpec::new(kind, options)?;
+    Ok(Arc::new(TestedDatabase {
+        default_page_size: database.default_page_size,
+        ..TestedDatabase::new(&spec)?
+    }))
+}
+
+/// A twice, under two names.
+fn beside_itself(plan: &Plan) -> Plan {
+    let first = plan.cells().into_iter().next();
+    let mut plan = plan.clone();
+    plan.databases.truncate(1);
+    plan.page_sizes.truncate(1);
+    plan.memories.truncate(1);
+    plan.clients.truncate(1);
+    if let Some(first) = first {
+        plan.page_sizes = vec![first.page_size];
+        plan.memories = vec![first.memory];
+    }
+    plan.copies = 2;
+    plan.compare = Factor::Copy;
+    plan.reference = Some(Level::Copy(1));
+    plan
+}

@@ -1,0 +1,189 @@
+//! What a script that judges a change gets: Markdown and an exit code.
+
+use std::path::Path;
+
+use crate::{complaint, octavo};
+
+fn predict(directory: &Path, device: &str) {
+    let output = octavo()
+        .arg("predict")
+        .arg(directory)
+        .args(["--device", device])
+        .args([
+            "--warehouses=1",
+            "--memory=1MiB",
+            "--page-sizes=4K,16K",
+            "--passes=8",
+            "--transactions=40",
+            "--warm-up=400",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+}
+
+#[test]
+fn a_comparison_ends_as_its_condition_says() {
+    let home = tempfile::tempdir().unwrap();
+    let [disk, flash] = ["hdd-7200", "nvme-tlc"].map(|name| {
+        let directory = home.path().join(name);
+        predict(&directory, name);
+        directory
+    });
+    let compare = |first: &Path, second: &Path, condition: &str| {
+        let output = octavo()
+            .arg("compare")
+            .args([first, second])
+            .args(["--markdown", "--fail-if", condition])
+            .output()
+            .unwrap();
+        let said = complaint(&output);
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            said,
+        )
+    };
+    let (code, text, said) = compare(&flash, &disk, "slower > 5%");
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.starts_with("octavo: the second store is slower > 5%: 4 KiB"),
+        "{said}"
+    );
+    // The answer is there all the same.
+    assert!(text.starts_with("**Second store: slower in 2.**"), "{text}");
+    assert!(text.contains("| cell | first (predicted) |"), "{text}");
+    assert!(
+        text.contains("<details><summary>Conditions that differ"),
+        "{text}"
+    );
+    let (code, _, said) = compare(&disk, &flash, "slower > 5%");
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    // All of the interval of a store and itself is never on one side of 1.
+    let (code, _, said) = compare(&disk, &disk, "slower");
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("is not decided: 4 KiB"), "{said}");
+    // The same for one result, and its cells for other programs.
+    let csv = home.path().join("cells.csv");
+    let report = |arguments: &[&str]| {
+        let output = octavo()
+            .arg("report")
+            .arg(&disk)
+            .args(arguments)
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (code, text) = report(&["--markdown", "--csv", csv.to_str().unwrap()]);
+    assert_eq!(code, Some(0));
+    assert!(
+        text.contains("| page |") && text.contains("</details>"),
+        "{text}"
+    );
+    let table = std::fs::read_to_string(&csv).unwrap();
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(table.contains(",sqlite,"), "{table}");
+    std::fs::write(&csv, "mine").unwrap();
+    let (code, _) = report(&["--csv", csv.to_str().unwrap()]);
+    assert_eq!(code, Some(2), "somebody else's file stays");
+    assert_eq!(std::fs::read(&csv).unwrap(), b"mine");
+    let (code, text, said) = compare(&disk, &flash, "slower > 5");
+    assert_eq!((code, text.as_str()), (Some(2), ""));
+    assert!(said.contains("write 'slower > 5%'"), "{said}");
+}
+
+/// A small comparison on this machine's storage.
+fn ab(directory: &Path, arguments: &[&str]) -> std::process::Output {
+    octavo()
+        .arg("ab")
+        .arg(directory)
+        .args(["--warehouses=1", "--transactions=40", "--warm-up=100"])
+        .args(["--passes=8", "--budget=5m"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn two_versions_are_compared_beside_one_and_itself() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("work");
+    // Sixteen times the bytes for the same rows.
+    let pages = ["--a=page-size=4K", "--b=page-size=64K", "--memory=2MiB"];
+    let output = ab(
+        &directory,
+        &[&pages[..], &["--json", "--fail-if=slower > 5%"]].concat(),
+    );
+    let said = complaint(&output);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Whether A differs from itself is this machine's matter.
+    let is_quiet = !matches!(found["a_a_decision"].as_str(), Some("better" | "worse"));
+    let ratio = found["ratio"]["estimate"].as_f64().unwrap();
+    assert!(ratio < 1.0, "{ratio}");
+    let code = output.status.code().unwrap();
+    let is_beyond = found["ratio"]["high"].as_f64().unwrap() < 0.95;
+    assert_eq!(code == 3, is_quiet && is_beyond, "{said}");
+    assert_eq!(
+        (&found["a"], &found["b"]),
+        (&"page-size=4K".into(), &"page-size=64K".into())
+    );
+    let cells = |of: &serde_json::Value| of["groups"][0]["cells"].as_array().unwrap().len();
+    assert_eq!((cells(&found["findings"]), cells(&found["a_a"])), (2, 2));
+    // Done before: it answers again, and of each the store is there.
+    let output = ab(&directory, &[&pages[..], &["--markdown"]].concat());
+    assert!(output.status.success(), "{}", complaint(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for wanted in ["| page-size=4K, again |", "| page-size=64K |", "<details>"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    for store in ["a-a", "a-b"] {
+        let report = octavo()
+            .arg("report")
+            .arg(directory.join(store))
+            .output()
+            .unwrap();
+        assert!(report.status.success(), "{store}: {}", complaint(&report));
+    }
+}
+
+#[test]
+fn versions_that_are_none_are_refused_and_leave_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("work");
+    for (arguments, wanted) in [
+        (
+            &["--a=page-size=4K", "--b=memory=8MiB"][..],
+            "one key with two values",
+        ),
+        (&["--a=page-size=4K", "--b=page-size=4K"], "are the same"),
+        (
+            &["--a=journal=wal", "--b=journal=delete"],
+            "has no option 'journal'",
+        ),
+        (
+            &["--a=page-size=4K", "--b=page-size=5000"],
+            "page-size=5000: ",
+        ),
+        (
+            &["--a=page-size=4K", "--b=page-size=8K", "--page-sizes=4K"],
+            "leave one out",
+        ),
+        (&["--a=page-size", "--b=page-size=8K"], "write KEY=VALUE"),
+        (
+            &["--a=memory=1MiB", "--b=memory=1KiB"],
+            "is not possible with sqlite",
+        ),
+    ] {
+        let output = ab(&directory, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(
+            complaint(&output).contains(wanted),
+            "{}",
+            complaint(&output)
+        );
+        assert!(!directory.exists(), "{arguments:?}");
+    }
+}

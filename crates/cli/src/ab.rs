@@ -11,17 +11,16 @@ use std::{
 use anyhow::{Context, anyhow, bail, ensure};
 use octavo_database::DatabaseSpec;
 use octavo_experiment::{
-    campaign::{CampaignError, CampaignSettings, Requirements, campaign},
-    condition::{Condition, Holds},
+    campaign::{CampaignError, CampaignSettings, Requirements, Until, campaign},
+    directory::STORE,
     findings::Findings,
-    plan::{Factor, Level, Plan, Storage, TestedDatabase},
-    statistics::Decision,
+    plan::{Design, Factor, Level, Plan, Storage, TestedDatabase},
 };
-use octavo_report::ab::Versions;
+use octavo_report::ab::{Outcome, Versions};
 use octavo_units::PageSize;
 
 use crate::{
-    advise::{plan_of, plan_of_own},
+    advise::{plan_of, plan_of_own, show_script},
     devices::{emulator, storage},
     failure::Failure,
     flags::{AbFlags, CellFlags, Setting},
@@ -33,73 +32,140 @@ use crate::{
 const BUDGET: Duration = Duration::from_secs(600);
 
 pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
+    if flags.own.show_script {
+        let given = flags.database.given.as_deref();
+        return show_script(&flags.own, given, &flags.cells.system);
+    }
+    keep_foreign(&flags.directory)?;
     let watcher = Watcher::new(flags.progress)?;
     let (a, b) = (flags.a.clone(), flags.b.clone());
     let plan = plan(&mut flags, &a, &b, &watcher).map_err(Failure::of_plan)?;
-    let budget = flags.campaign.budget.unwrap_or(BUDGET);
-    let noise = budget / 3;
-    let emulator = emulator()?;
     let later = places(&flags.directory, &plan).map_err(Failure::Input)?;
-    let settings = |plan: Plan, name: &str, budget: Duration| CampaignSettings {
-        directory: flags.directory.join(name),
+    let budget = flags.campaign.budget.unwrap_or(BUDGET);
+    let condition = flags.fail_if.condition;
+    let noise = CampaignSettings {
+        directory: flags.directory.join(PARTS[0]),
+        plan: beside_itself(&plan),
         prediction: None,
-        budget: Some(budget),
+        budget: Some(budget / 3),
+        until: None,
         passes: flags.passes,
         slices: flags.slices.into(),
         calibrate: false,
         predict_first: false,
-        emulator: emulator.clone(),
+        emulator: emulator()?,
         keep_data: flags.campaign.keep_data,
-        later: later.clone(),
-        command: Some(outcome::command()),
+        later,
+        // Their budgets are parts of one.
+        command: None,
         octavo_version: env!("CARGO_PKG_VERSION"),
+    };
+    let both = CampaignSettings {
+        directory: flags.directory.join(PARTS[1]),
         plan,
+        budget: Some(budget - budget / 3),
+        until: Some(condition.map_or(Until::Decided, Until::Told)),
+        ..noise.clone()
     };
     fs::create_dir_all(&flags.directory)
         .with_context(|| format!("create {}", flags.directory.display()))
         .map_err(Failure::Input)?;
-    let both = [
-        settings(beside_itself(&plan), "a-a", noise),
-        settings(plan, "a-b", budget.saturating_sub(noise)),
-    ];
-    let found = both
-        .iter()
-        // What cannot be is refused before A is measured.
-        .try_for_each(|settings| check(settings).map_err(|error| (error, settings)))
-        .and_then(|()| {
-            let found = both
-                .iter()
-                .map(|settings| campaign(settings, &watcher).map_err(|error| (error, settings)));
-            found.collect::<Result<Vec<Findings>, _>>()
-        });
+    let found = measure(&noise, both, budget, &watcher);
     watcher.finish();
-    let found = found.map_err(|(error, settings)| {
+    let [noise, findings] = found.map_err(|(error, directory)| {
         // Nothing is left where nothing was made.
         let _not_empty = fs::remove_dir(&flags.directory);
         match error {
             CampaignError::Budget { .. } | CampaignError::UsedUp { .. } => {
                 outcome::with_remedy(&error, "use a larger --budget")
             }
-            error => outcome::failure(error, &settings.directory),
+            error => outcome::failure(error, &directory),
         }
     })?;
-    let [noise, findings] = found.as_slice() else {
-        return Err(Failure::Fault(anyhow!("a comparison has no findings")));
-    };
     let versions = Versions {
         names: [&a, &b].map(|of| format!("{}={}", of.key, of.value)),
-        noise,
-        findings,
+        noise: &noise,
+        findings: &findings,
+        condition,
     };
     print::result(
         flags.print,
         || octavo_report::ab::json(&versions),
         || octavo_report::ab::document(&versions),
     )?;
-    match flags.fail_if.condition {
-        Some(condition) => judge(condition, &versions),
-        None => Ok(()),
+    match versions.outcome() {
+        None | Some(Outcome::No) => Ok(()),
+        Some(Outcome::Yes(said)) => Err(Failure::Met(said)),
+        Some(Outcome::Open(said)) => Err(Failure::Undecided(said)),
     }
+}
+
+/// Where A beside itself and B beside A are, in the directory.
+const PARTS: [&str; 2] = ["a-a", "a-b"];
+
+/// Refuses a directory that is neither new nor of such a comparison.
+fn keep_foreign(directory: &Path) -> Result<(), Failure> {
+    let refused = |why: &str| {
+        let name = directory.display();
+        Err(Failure::Input(anyhow!(
+            "'{name}' {why}: name a new directory"
+        )))
+    };
+    if directory.as_os_str().is_empty() {
+        return refused("is no name");
+    }
+    if !directory.exists() && !directory.is_symlink() {
+        return Ok(());
+    }
+    if !directory.is_dir() {
+        return refused("is no directory");
+    }
+    let entries =
+        fs::read_dir(directory).with_context(|| format!("open {}", directory.display()))?;
+    for entry in entries {
+        let name = entry.context("read a directory")?.file_name();
+        if !PARTS.iter().any(|part| name == *part) {
+            return refused("has other files");
+        }
+    }
+    Ok(())
+}
+
+/// A beside itself, and then B beside A in all the time that is left. What fails has its directory.
+fn measure(
+    noise: &CampaignSettings,
+    mut both: CampaignSettings,
+    budget: Duration,
+    watcher: &Watcher,
+) -> Result<[Findings; 2], (CampaignError, PathBuf)> {
+    // What cannot be is refused before A is measured.
+    for (settings, parts) in [(noise, 3.0), (&both, 1.5)] {
+        check(settings).map_err(|error| {
+            // It is told of the whole.
+            let error = match error {
+                CampaignError::Budget {
+                    cells,
+                    data,
+                    needed_s,
+                    ..
+                } => CampaignError::Budget {
+                    cells,
+                    data,
+                    needed_s: (needed_s as f64 * parts).ceil() as u64,
+                    budget_s: budget.as_secs(),
+                },
+                error => error,
+            };
+            (error, settings.directory.clone())
+        })?;
+    }
+    let carried = |settings: &CampaignSettings| {
+        campaign(settings, watcher).map_err(|error| (error, settings.directory.clone()))
+    };
+    let noise = carried(noise)?;
+    let spent = Duration::try_from_secs_f64(noise.spent_s).unwrap_or_default();
+    both.budget = Some(budget.saturating_sub(spent));
+    Ok([noise, carried(&both)?])
 }
 
 /// Directories that both comparisons write to: the process is held to those of the first otherwise.
@@ -120,25 +186,8 @@ fn places(directory: &Path, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
 fn check(settings: &CampaignSettings) -> Result<(), CampaignError> {
     match Requirements::estimate(settings)?.check(settings) {
         // What is left to do may be nothing.
-        Err(CampaignError::Space { .. }) => Ok(()),
+        Err(CampaignError::Space { .. }) if settings.directory.join(STORE).exists() => Ok(()),
         checked => checked,
-    }
-}
-
-/// Ends as a condition on B says.
-fn judge(condition: Condition, versions: &Versions<'_>) -> Result<(), Failure> {
-    let undecided = |why: &str| {
-        let said = format!("whether B is {condition} than A is not decided{why}");
-        Err(Failure::Undecided(said))
-    };
-    if let Some(Decision::Better | Decision::Worse) = versions.noise_decision() {
-        return undecided(": A differs from itself here");
-    }
-    match versions.ratio().map(|ratio| condition.holds(&ratio)) {
-        Some(Holds::Yes) => Err(Failure::Met(format!("B is {condition} than A"))),
-        Some(Holds::No) => Ok(()),
-        Some(Holds::Open) => undecided(": a larger --budget tells more"),
-        None => undecided(": there are no figures of both"),
     }
 }
 
@@ -186,9 +235,17 @@ fn plan(flags: &mut AbFlags, a: &Setting, b: &Setting, watcher: &Watcher) -> any
     let mut plan = plan_of_both(flags, watcher)?;
     let first = plan.databases[0].clone();
     plan.compare = compare;
+    // What is measured behind a decision counts for the condition.
+    plan.design = Design::Full;
     let reference = match compare {
         Factor::PageSize => {
             let [first, second] = pages(a, b)?;
+            if let Some(present) = plan.own.as_ref().map(|own| own.copy.page_size) {
+                ensure!(
+                    first == present,
+                    "your file has pages of {present}, which others are compared with: give that as --a"
+                );
+            }
             plan.page_sizes = vec![first, second];
             Level::PageSize(first)
         }
@@ -205,6 +262,15 @@ fn plan(flags: &mut AbFlags, a: &Setting, b: &Setting, watcher: &Watcher) -> any
             Level::Database(plan.databases[0].to_string())
         }
     };
+    let levels: Vec<Level> = plan
+        .cells()
+        .iter()
+        .map(|cell| cell.level(compare))
+        .collect();
+    ensure!(
+        levels.iter().any(|level| *level != reference),
+        "--a and --b are the same: A beside itself is measured anyway"
+    );
     plan.reference = Some(reference);
     if compare != Factor::PageSize {
         let present = first.default_page_size;
@@ -229,16 +295,7 @@ fn plan_of_both(flags: &AbFlags, watcher: &Watcher) -> anyhow::Result<Plan> {
     };
     let database = flags.own.database(flags.database.given.as_deref())?;
     let stopped = || watcher.is_interrupted();
-    let plan = plan_of_own(database, &own, cells, place, false, &stopped)?;
-    if let (Some(own), [_, ..]) = (&plan.own, cells.page_sizes.as_slice())
-        && !plan.page_sizes.contains(&own.copy.page_size)
-    {
-        bail!(
-            "copies are made of your file as it is: one of the page sizes has to be {}, which it has",
-            own.copy.page_size
-        );
-    }
-    Ok(plan)
+    plan_of_own(database, &own, cells, place, false, &stopped)
 }
 
 /// What a key is of.
@@ -309,6 +366,7 @@ fn beside_itself(plan: &Plan) -> Plan {
         plan.memories = vec![first.memory];
     }
     plan.copies = 2;
+    plan.design = Design::Race;
     plan.compare = Factor::Copy;
     plan.reference = Some(Level::Copy(1));
     plan

@@ -195,6 +195,7 @@ fn settings(
         predict_first: flags.predict_first,
         emulator,
         keep_data: flags.campaign.keep_data,
+        until: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

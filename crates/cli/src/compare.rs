@@ -38,13 +38,17 @@ pub(crate) fn compare(flags: CompareFlags) -> Result<(), Failure> {
         || octavo_report::compare(&comparison, [(&names[0], &first), (&names[1], &second)]),
     )?;
     match &flags.fail_if.condition {
-        Some(condition) => judge(condition, &comparison),
+        Some(condition) => judge(condition, &comparison, [&first, &second]),
         None => Ok(()),
     }
 }
 
 /// Ends as a condition on the second store says.
-fn judge(condition: &Condition, comparison: &Comparison) -> Result<(), Failure> {
+fn judge(
+    condition: &Condition,
+    comparison: &Comparison,
+    stores: [&Findings; 2],
+) -> Result<(), Failure> {
     if comparison.cells.is_empty() {
         return Err(Failure::Undecided(format!(
             "'{condition}' cannot be told: the stores have no cell with figures in common"
@@ -56,6 +60,13 @@ fn judge(condition: &Condition, comparison: &Comparison) -> Result<(), Failure> 
         let names: Vec<&str> = cells.map(|cell| cell.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join("; "))
     };
+    let is_doubtful = stores.iter().any(|store| octavo_report::is_doubtful(store));
+    if let (Some(met), true) = (named(Holds::Yes), is_doubtful) {
+        return Err(Failure::Undecided(format!(
+            "whether the second store is {condition} is not decided, as a warning of a store may \
+             change it: {met}"
+        )));
+    }
     if let Some(met) = named(Holds::Yes) {
         return Err(Failure::Met(format!(
             "the second store is {condition}: {met}"

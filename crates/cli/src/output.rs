@@ -52,13 +52,14 @@ pub(crate) fn keep_foreign(
     what: &str,
     ours: impl FnOnce(&str) -> bool,
 ) -> Result<(), Failure> {
+    // A file would take its place, also of /dev/stdout.
+    if path.is_symlink() {
+        return Err(Failure::Input(anyhow!(
+            "{} is a link; name a file itself",
+            path.display()
+        )));
+    }
     let found = match text::begin(path, text::MADE_MAX) {
-        Err(error) if error.is_missing() && path.is_symlink() => {
-            return Err(Failure::Input(anyhow!(
-                "{} is a link to a file that does not exist; remove the link or name another file",
-                path.display()
-            )));
-        }
         Err(error) if error.is_missing() => return Ok(()),
         // A device would be replaced by a file.
         Err(TextError::NotAFile { .. }) => {
@@ -255,6 +256,8 @@ mod tests {
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(directory.path().join("nowhere"), &link).unwrap();
         assert!(refused(&link));
+        fs::write(directory.path().join("nowhere"), "").unwrap();
+        assert!(refused(&link), "of an empty file, which could be ours");
     }
 
     #[test]

@@ -315,6 +315,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         predict_first: false,
         emulator: PathBuf::new(),
         keep_data: false,
+        until: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

@@ -17,6 +17,7 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     if let Some(csv) = &flags.csv {
         let is_ours = |text: &str| text.is_empty() || text.starts_with("group,cell,");
         output::keep_foreign(csv, "a table of Octavo", is_ours)?;
+        output::probe(csv)?;
         output::write(csv, &octavo_report::findings_csv(&findings))?;
     }
     flags.page.write(|| octavo_report::findings(&findings))?;
@@ -25,6 +26,12 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
 
 /// What the store at `path`, or in the directory `path`, says.
 pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
+    if path.join("a-b").join(STORE).exists() {
+        return Err(Failure::Input(anyhow!(
+            "{0} is of octavo ab: name {0}/a-b, or {0}/a-a for A beside itself",
+            path.display()
+        )));
+    }
     let path = store_at(path);
     let store = Store::open(&path).map_err(Failure::input)?;
     Findings::read(&store)

@@ -175,6 +175,7 @@ fn measure(
         predict_first: false,
         emulator: emulator()?,
         keep_data: flags.campaign.keep_data,
+        until: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

@@ -56,6 +56,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         predict_first: false,
         emulator: emulator()?,
         keep_data: flags.campaign.keep_data,
+        until: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

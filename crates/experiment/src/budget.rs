@@ -28,10 +28,19 @@ pub struct OverBudget {
     pub took_s: f64,
 }
 
+/// How many times the budget the fewest passes may take. Chosen: an answer with wide intervals is worth
+/// some minutes more, and nobody waits for one that was to be there long ago.
+const MUCH_OVER: f64 = 5.0;
+
 /// Under which topic a store keeps it.
 const OVER: &str = "over budget";
 
 impl OverBudget {
+    /// Whether nobody waits for them.
+    pub(crate) fn is_much(&self) -> bool {
+        self.took_s > MUCH_OVER * self.budget_s
+    }
+
     /// Keeps it, or that a later session had the time.
     ///
     /// # Errors

@@ -81,6 +81,11 @@ pub enum Caveat {
         /// What, and why, as half a sentence.
         what: String,
     },
+    /// The processor's time of statements was measured while others used the processors.
+    TimedBeside {
+        /// With which page sizes.
+        page_sizes: String,
+    },
     /// Databases have replacement policies that are not their own.
     ReplacedPolicy {
         /// Whether one of them knows the future.
@@ -485,6 +490,7 @@ impl Caveat {
                 foreign_traffic,
                 of,
             } if mostly(slow + foreign_traffic, *of) => Severity::Choice,
+            Self::TimedBeside { .. } => Severity::Choice,
             Self::MachineChanged { .. }
             | Self::NotRecorded { .. }
             | Self::BufferNotFilled { .. }

@@ -82,6 +82,8 @@ struct Block {
     transactions: u64,
     /// Of pages that were there before.
     misses: u64,
+    /// Pages that were made: data that grows fills any buffer.
+    made: u64,
     /// The share of clients' time that reads took.
     reading: f64,
 }
@@ -93,6 +95,7 @@ impl Block {
         *self = Self {
             transactions: self.transactions + next.transactions,
             misses: self.misses + next.misses,
+            made: self.made + next.made,
             reading: (one + other) / all,
         };
     }
@@ -143,6 +146,7 @@ impl Warmth {
         let block = Block {
             transactions,
             misses: misses.saturating_sub(made),
+            made,
             reading,
         };
         match self.blocks.last_mut() {
@@ -209,10 +213,13 @@ impl Warmth {
         self.can_tell() && quarters.is_some_and(|of| of.misses[0] * HITTING as f64 <= 1.0)
     }
 
-    /// Whether reads hardly took time in the last quarter, nor before it.
+    /// Whether reads hardly took time in the last quarter, nor before it, and nothing grew.
     fn hardly_reads(&self) -> bool {
         let quarters = self.quarters();
-        self.can_tell() && quarters.is_some_and(|of| of.reading.iter().all(|of| *of <= READING))
+        let grows = self.blocks.iter().any(|block| block.made > 0);
+        self.can_tell()
+            && !grows
+            && quarters.is_some_and(|of| of.reading.iter().all(|of| *of <= READING))
     }
 
     /// Whether a quarter has enough transactions for misses that are seldom.
@@ -357,6 +364,16 @@ mod tests {
         let (state, done) = warm(12_000, 0.003, seldom);
         assert_eq!(state, WarmUpState::Steady);
         assert!((6000..8000).contains(&done), "{done}");
+        let mut growing = Warmth::new(12_000);
+        for _ in 0..20 {
+            let referred = Referred {
+                misses: 60,
+                made: 50,
+                ..Referred::default()
+            };
+            growing.see(1000, &referred, 0.001);
+        }
+        assert_eq!(growing.state(), WarmUpState::Cold);
         let (state, done) = warm(12_000, 0.007, seldom);
         assert_eq!(state, WarmUpState::Steady);
         assert!(done > 1_000_000, "{done}");

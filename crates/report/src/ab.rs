@@ -2,7 +2,9 @@
 
 use octavo_experiment::{
     caveats::Severity,
+    condition::{Condition, Holds},
     findings::{CellFindings, Findings},
+    plan::Factor,
     statistics::{Decision, Interval},
 };
 use serde::Serialize;
@@ -10,8 +12,8 @@ use serde::Serialize;
 use crate::{
     document::{Block, Depth, Document, Section, Table},
     naming,
-    number::{change_interval, number, percent, ratio_interval, share_of_change},
-    sentence::{caveats, decision},
+    number::{change, change_interval, list, number, percent, ratio_interval, share_of_change},
+    sentence::{caveats, confidence, decision},
 };
 
 /// What was found of two versions.
@@ -23,6 +25,19 @@ pub struct Versions<'a> {
     pub noise: &'a Findings,
     /// B beside A.
     pub findings: &'a Findings,
+    /// What a script does not want of B, if it said so.
+    pub condition: Option<Condition>,
+}
+
+/// What came out of a condition, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Yes(String),
+    /// It does not.
+    No,
+    /// Nobody knows.
+    Open(String),
 }
 
 impl Versions<'_> {
@@ -45,6 +60,39 @@ impl Versions<'_> {
     /// What is decided of A beside itself: a difference is none of A's.
     pub fn noise_decision(&self) -> Option<Decision> {
         other(self.noise)?.decision
+    }
+
+    /// What came out of the condition; `None` without one.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let condition = self.condition?;
+        let undecided = |why: String| {
+            let said = format!("whether B is {condition} than A is not decided: {why}");
+            Some(Outcome::Open(said))
+        };
+        let Some(ratio) = self.ratio() else {
+            return undecided("there are too few passes with figures of both".into());
+        };
+        let interval = change_interval(&ratio);
+        // As far as A is from itself, B may be from what it is.
+        let noise = self.noise_ratio().filter(|_| self.differs_from_itself());
+        if let Some(noise) = noise {
+            let off = noise.high.max(1.0 / noise.low);
+            let wider = Interval {
+                low: ratio.low / off,
+                high: ratio.high * off,
+                ..ratio
+            };
+            if condition.holds(&wider) == Holds::Open {
+                return undecided("A differs from itself here".into());
+            }
+        }
+        match condition.holds(&ratio) {
+            Holds::Yes => Some(Outcome::Yes(format!(
+                "B is {condition} than A ({interval})"
+            ))),
+            Holds::No => Some(Outcome::No),
+            Holds::Open => undecided(format!("{interval}; a larger --budget tells more")),
+        }
     }
 
     fn differs_from_itself(&self) -> bool {
@@ -71,6 +119,9 @@ struct Compared<'a> {
     /// A over itself.
     a_a_ratio: Option<Interval>,
     a_a_decision: Option<Decision>,
+    /// What a script asked for, and what came out: "yes", "no" or "open".
+    condition: Option<String>,
+    outcome: Option<&'static str>,
     margin: f64,
     /// All that was found of both.
     findings: &'a Findings,
@@ -91,6 +142,12 @@ pub fn json(versions: &Versions<'_>) -> String {
         decision: versions.decision(),
         a_a_ratio: versions.noise_ratio(),
         a_a_decision: versions.noise_decision(),
+        condition: versions.condition.map(|condition| condition.to_string()),
+        outcome: versions.outcome().map(|outcome| match outcome {
+            Outcome::Yes(_) => "yes",
+            Outcome::No => "no",
+            Outcome::Open(_) => "open",
+        }),
         margin: versions.findings.plan.margin,
         findings: versions.findings,
         a_a: versions.noise,
@@ -102,11 +159,42 @@ pub fn document(versions: &Versions<'_>) -> Document {
     let mut section = Section::new("answer", "Answer");
     let (what, why) = answer(versions);
     section.push(Block::Decision { what, why });
+    section.extend(
+        confidence(versions.findings)
+            .into_iter()
+            .map(|of| Block::Decision {
+                what: of.what,
+                why: of.why,
+            }),
+    );
+    if let (Some(outcome), Some(condition)) = (versions.outcome(), versions.condition) {
+        section.paragraph(match outcome {
+            Outcome::Yes(said) => format!("{}: exit code 3.", naming::capital(&said)),
+            Outcome::No => format!("B is not {condition} than A: exit code 0."),
+            Outcome::Open(said) => format!("{}: exit code 4.", naming::capital(&said)),
+        });
+    }
     section.push(Block::Warnings(warnings(versions)));
     section.push(Block::Table(table(versions)));
-    let whole = crate::findings(versions.findings);
+    section.extend(of_both(versions.findings).map(Block::Paragraph));
+    // The time of both.
+    let all = Findings {
+        spent_s: versions.findings.spent_s + versions.noise.spent_s,
+        ..versions.findings.clone()
+    };
+    let whole = crate::findings(&all);
     let rest = whole.sections.into_iter();
-    let rest = rest.filter(|section| section.depth != Depth::First);
+    // What to try next is chosen already.
+    let rest = rest
+        .filter(|section| section.depth != Depth::First)
+        .map(|section| {
+            let blocks = section.blocks.into_iter();
+            let blocks = blocks.filter(|block| !matches!(block.bare(), Block::List(_)));
+            Section {
+                blocks: blocks.collect(),
+                ..section
+            }
+        });
     let [a, b] = &versions.names;
     Document {
         origin: whole.origin,
@@ -120,20 +208,27 @@ fn answer(versions: &Versions<'_>) -> (String, String) {
     let Some(ratio) = versions.ratio() else {
         return (
             "NOTHING CAN BE COMPARED".into(),
-            "one of the two has no figures.".into(),
+            "there are too few passes with figures of both.".into(),
         );
     };
-    let by = share_of_change((ratio.estimate - 1.0).abs());
     let interval = change_interval(&ratio);
+    let of_a = |word: &str| {
+        let change = match versions.findings.plan.pace() {
+            Some(_) => format!(
+                "{word} by {}",
+                share_of_change((ratio.estimate - 1.0).abs())
+            ),
+            None => format!(
+                "{} {}",
+                change(ratio.estimate),
+                naming::rate(versions.findings)
+            ),
+        };
+        format!("{change} than {a} ({interval}).")
+    };
     match versions.decision() {
-        Some(Decision::Better) => (
-            format!("{b} IS FASTER"),
-            format!("by {by} than {a} ({interval})."),
-        ),
-        Some(Decision::Worse) => (
-            format!("{b} IS SLOWER"),
-            format!("by {by} than {a} ({interval})."),
-        ),
+        Some(Decision::Better) => (format!("{b} IS FASTER"), of_a("faster")),
+        Some(Decision::Worse) => (format!("{b} IS SLOWER"), of_a("slower")),
         Some(Decision::Equivalent) => (
             "NO DIFFERENCE".into(),
             format!("{b} is within {margin} of {a} ({interval})."),
@@ -156,33 +251,64 @@ fn warnings(versions: &Versions<'_>) -> Vec<String> {
                 change_interval(&ratio)
             )
         });
-    let worst = caveats(versions.findings).filter(|(severity, _)| *severity >= Severity::Choice);
+    let open = versions
+        .noise_ratio()
+        .filter(|_| versions.noise_decision() == Some(Decision::Open))
+        .map(|ratio| {
+            format!(
+                "{a} beside itself is not decided ({}), so this machine may scatter by that.",
+                change_interval(&ratio)
+            )
+        });
+    let worst = |findings| caveats(findings).filter(|(severity, _)| *severity >= Severity::Choice);
+    let of_both = worst(versions.findings).map(|(_, text)| text);
+    let of_noise = worst(versions.noise).map(|(_, text)| format!("Beside itself: {text}"));
     itself
         .into_iter()
-        .chain(worst.map(|(_, text)| text))
+        .chain(open)
+        .chain(of_both)
+        .chain(of_noise)
         .collect()
+}
+
+/// What both have, besides what is compared.
+fn of_both(findings: &Findings) -> Option<String> {
+    let plan = &findings.plan;
+    let cell = &naming::cells(findings).next()?.cell;
+    let factors = [Factor::PageSize, Factor::Memory, Factor::Clients];
+    let same = factors.into_iter().filter(|factor| *factor != plan.compare);
+    let mut parts: Vec<String> = same.map(|factor| cell.level(factor).with_noun()).collect();
+    let is_compared = |name: &str| {
+        let values = plan.databases.iter().map(|of| of.option(name));
+        values.collect::<std::collections::BTreeSet<_>>().len() > 1
+    };
+    let options = cell.database.options.iter();
+    let options = options.filter(|(name, _)| !is_compared(name));
+    parts.extend(options.map(|(name, value)| format!("{name} {value}")));
+    Some(format!("Both have {}.", list(&parts, "and")))
 }
 
 fn table(versions: &Versions<'_>) -> Table {
     let [a, b] = &versions.names;
     let of_a = naming::cells(versions.findings).find(|cell| cell.reference);
     let rows = [
-        (a.clone(), of_a),
-        (format!("{a}, again"), other(versions.noise)),
-        (b.clone(), other(versions.findings)),
+        (a.clone(), of_a, true),
+        // It is of another time than the two, so that its throughput does not belong beside theirs.
+        (format!("{a}, beside itself"), other(versions.noise), false),
+        (b.clone(), other(versions.findings), true),
     ];
     let shown = naming::shown(versions.findings);
     Table::with_rows(shown.caption(), &rows)
-        .label("version", |(name, _)| name.clone())
-        .figure(shown.in_short.clone(), |(_, cell)| {
-            let value = cell.and_then(|cell| shown.of(cell));
+        .label("version", |(name, ..)| name.clone())
+        .figure(shown.in_short.clone(), |(_, cell, is_beside)| {
+            let value = cell.filter(|_| *is_beside).and_then(|cell| shown.of(cell));
             value.map_or_else(String::new, |of| number(of.estimate))
         })
-        .words("ratio (95% CI)", |(_, cell)| {
+        .words("ratio (95% CI)", |(_, cell, _)| {
             let ratio = cell.and_then(|cell| cell.ratio);
             ratio.map_or_else(String::new, |ratio| ratio_interval(&ratio))
         })
-        .words("is", |(_, cell)| {
+        .words("is", |(_, cell, _)| {
             match cell.and_then(|cell| cell.decision.zip(cell.ratio)) {
                 Some((said, ratio)) => decision(said, ratio),
                 None => "".into(),
@@ -217,6 +343,7 @@ mod tests {
             names: ["size=1", "size=2"].map(str::to_owned),
             noise: &noise,
             findings: &findings,
+            condition: Some("slower > 5%".parse().unwrap()),
         };
         let text = document(&versions).terminal(100, false);
         (
@@ -230,20 +357,34 @@ mod tests {
         let same = (1.001, Decision::Equivalent);
         let (text, json) = told((0.9, Decision::Worse), same);
         assert!(
-            text.contains("size=2 IS SLOWER: by 10% than size=1 (95% CI -12% to -8.2%)."),
+            text.contains(
+                "size=2 IS SLOWER: 10% fewer new orders per minute than size=1 (95% CI -12% to -8.2%)."
+            ),
             "{text}"
         );
-        assert!(text.contains("size=1, again"), "{text}");
+        assert!(
+            text.contains("B is slower > 5% than A (95% CI -12% to -8.2%): exit code 3."),
+            "{text}"
+        );
+        assert!(text.contains("size=1, beside itself"), "{text}");
+        assert_eq!(
+            (&json["condition"], &json["outcome"]),
+            (&"slower > 5%".into(), &"yes".into())
+        );
         assert!(!text.contains("beside itself differs"), "{text}");
         assert_eq!(
             (&json["decision"], &json["a"]),
             (&"worse".into(), &"size=1".into())
         );
         assert_eq!(json["a_a_ratio"]["estimate"], 1.001);
+        let (text, _) = told((1.2, Decision::Better), same);
         assert!(
-            told((1.2, Decision::Better), same)
-                .0
-                .contains("size=2 IS FASTER: by 20%")
+            text.contains("size=2 IS FASTER: 20% more new orders"),
+            "{text}"
+        );
+        assert!(
+            text.contains("B is not slower > 5% than A: exit code 0."),
+            "{text}"
         );
         assert!(
             told(same, same)
@@ -260,6 +401,9 @@ mod tests {
     #[test]
     fn a_version_that_differs_from_itself_is_a_warning() {
         let (text, _) = told((0.9, Decision::Worse), (0.94, Decision::Worse));
+        // 0.75 would be slower by more than 5% even then.
+        let (far, _) = told((0.75, Decision::Worse), (0.94, Decision::Worse));
+        assert!(far.contains("exit code 3."), "{far}");
         assert!(
             text.contains("! size=1 beside itself differs, too (95% CI -7.8%"),
             "{text}"

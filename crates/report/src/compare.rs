@@ -1,7 +1,7 @@
 //! The report of a comparison of two stores.
 
 use octavo_experiment::{
-    caveats::Severity,
+    caveats::{Caveat, Severity},
     compare::{CellComparison, Comparison},
     findings::Findings,
     record::Source,
@@ -96,6 +96,19 @@ pub(crate) fn warnings(comparison: &Comparison, stores: [&Findings; 2]) -> Vec<S
         .collect()
 }
 
+/// Whether a warning of a store may change what is said of it beside another one: not what holds of all
+/// predictions, or of all debug builds.
+pub fn is_doubtful(findings: &Findings) -> bool {
+    let of_all = |caveat: &Caveat| {
+        matches!(
+            caveat,
+            Caveat::Predicted | Caveat::NeverCompared { .. } | Caveat::DebugBuild
+        )
+    };
+    let mut caveats = findings.caveats.iter().filter(|caveat| !of_all(caveat));
+    caveats.any(|caveat| caveat.severity() >= Severity::Choice)
+}
+
 /// Marks predicted figures.
 fn mark(source: Source) -> &'static str {
     match source {
@@ -132,14 +145,16 @@ fn cells(comparison: &Comparison) -> Table {
         true => ("Mean response time in milliseconds", "speed (95% CI)"),
         false => ("Per minute", "ratio (95% CI)"),
     };
-    Table::with_rows(caption, &comparison.cells)
+    let marks = match (first, second) {
+        ("", "") => String::new(),
+        ("", _) => ", second predicted".into(),
+        (_, "") => ", first predicted".into(),
+        _ => ", both predicted".into(),
+    };
+    Table::with_rows(format!("{caption}{marks}"), &comparison.cells)
         .label("cell", |cell| cell.name.clone())
-        .figure((&format!("first{first}"), 9), |cell| {
-            number(cell.first.estimate)
-        })
-        .figure((&format!("second{second}"), 8), |cell| {
-            number(cell.second.estimate)
-        })
+        .figure(("first", 9), |cell| number(cell.first.estimate))
+        .figure(("second", 8), |cell| number(cell.second.estimate))
         .words(ratio, |cell| ratio_interval(&cell.ratio))
         .words("second is", |cell| decision(cell.decision, cell.ratio))
         .build()
@@ -228,7 +243,7 @@ fn recommendation(verdict: &Verdict) -> String {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::{caveats::Caveat, compare::compare as of};
+    use octavo_experiment::compare::compare as of;
 
     use super::*;
     use crate::fixture;
@@ -251,6 +266,7 @@ mod tests {
         assert!(said[1].starts_with("Second store: Only 20% of"), "{said:?}");
         let text = text(&of(&first, &second), [&first, &second], 80);
         assert!(text.contains("! Both stores: A debug build"), "{text}");
+        assert!(is_doubtful(&second) && !is_doubtful(&first));
         let json = crate::compare_json(&of(&first, &second), [&first, &second]);
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["warnings"][1], said[1]);

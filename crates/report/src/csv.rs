@@ -7,10 +7,10 @@ use octavo_experiment::{
     statistics::{Decision, Interval},
 };
 
-use crate::naming;
+use crate::{naming, number::is_bounded};
 
 /// The names of the columns. Programs may rely on them: new ones come at the end.
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 36] = [
     "group",
     "cell",
     "is_reference",
@@ -43,6 +43,10 @@ const COLUMNS: [&str; 32] = [
     "syncs_per_transaction",
     "device_reads_per_read",
     "mean_response_ms",
+    "statements",
+    "margin",
+    "created",
+    "octavo",
 ];
 
 /// A row for each cell (RFC 4180), in the order of the report. What is not known is empty. Intervals
@@ -62,13 +66,10 @@ fn row(findings: &Findings, group: &GroupFindings, of: &CellFindings) -> [String
     fn known<T: ToString>(value: Option<T>) -> String {
         value.map_or_else(String::new, |value| value.to_string())
     }
+    // Without an interval yet it has none.
     let ends = |interval: Option<Interval>| match interval {
-        Some(Interval {
-            estimate,
-            low,
-            high,
-            ..
-        }) => [estimate, low, high].map(number),
+        Some(of) if is_bounded(&of) => [of.estimate, of.low, of.high].map(number),
+        Some(of) => [number(of.estimate), String::new(), String::new()],
         None => [const { String::new() }; 3],
     };
     let [throughput, throughput_low, throughput_high] = ends(of.throughput);
@@ -80,6 +81,8 @@ fn row(findings: &Findings, group: &GroupFindings, of: &CellFindings) -> [String
     };
     let cell = &of.cell;
     let options = cell.database.options.iter();
+    let scripts = findings.plan.own.iter().flat_map(|own| &own.scripts);
+    let statements: Vec<&str> = scripts.map(|script| script.name.as_str()).collect();
     let options: Vec<String> = options
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -123,6 +126,10 @@ fn row(findings: &Findings, group: &GroupFindings, of: &CellFindings) -> [String
             .map_or_else(String::new, number),
         of.mean_response_ms
             .map_or_else(String::new, |of| number(of.estimate)),
+        statements.join(" "),
+        findings.plan.margin.to_string(),
+        findings.created.clone(),
+        findings.octavo.clone(),
     ]
 }
 

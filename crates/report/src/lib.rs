@@ -44,7 +44,7 @@ mod visible;
 
 pub use bench::{bench, bench_csv};
 pub use check::check;
-pub use compare::compare;
+pub use compare::{compare, is_doubtful};
 pub use csv::findings_csv;
 pub use curve::curve;
 pub use devices::{described, devices, machines, twin};

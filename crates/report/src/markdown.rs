@@ -170,8 +170,33 @@ fn table(text: &mut String, table: &Table) {
 /// Text that Markdown shows as it is, on one line. Every sign of ASCII may stand behind a backslash
 /// (<https://spec.commonmark.org/0.31.2/#backslash-escapes>).
 fn escaped(text: &str) -> String {
+    let words = visible(text);
+    let words = words
+        .split(' ')
+        .map(|word| match word.starts_with("https://") {
+            true => {
+                let url = word.trim_end_matches(['.', ',', ';', ':', ')']);
+                // Nothing in one ends it, or is a line's end.
+                match url.contains(['<', '>', '\n', '\t', '|', '\\', '`']) {
+                    true => escaped_word(word),
+                    false => format!("<{url}>{}", &word[url.len()..]),
+                }
+            }
+            false => escaped_word(word),
+        });
+    let mut words: Vec<String> = words.collect();
+    // At the beginning these begin a list.
+    if let Some(first) = words.first_mut()
+        && first.starts_with(['-', '+'])
+    {
+        first.insert(0, '\\');
+    }
+    words.join(" ")
+}
+
+fn escaped_word(word: &str) -> String {
     let mut escaped = String::new();
-    for character in visible(text).chars() {
+    for character in word.chars() {
         match character {
             '\n' | '\t' => escaped.push(' '),
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' => {
@@ -182,11 +207,6 @@ fn escaped(text: &str) -> String {
             '#' | '@' => {
                 escaped.push(character);
                 escaped.push_str("<!-- -->");
-            }
-            // At the beginning these begin a list.
-            '-' | '+' if escaped.is_empty() => {
-                escaped.push('\\');
-                escaped.push(character);
             }
             _ => escaped.push(character),
         }
@@ -229,6 +249,11 @@ mod tests {
             "a\\_b\\|c \\<!-- \\`x\\` @<!-- -->me #<!-- --> 1 \\& \u{fffd}"
         );
         assert_eq!(escaped("-1% of x-y"), "\\-1% of x-y");
+        assert_eq!(
+            escaped("see https://sqlite.org/pragma.html#page_size, and"),
+            "see <https://sqlite.org/pragma.html#page_size>, and"
+        );
+        assert_eq!(escaped("https://x|y"), "https://x\\|y");
         let mut text = String::new();
         block(
             &mut text,

@@ -319,8 +319,12 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
         }
     }
     for ((edge, what), names) in groups {
+        let end = match findings.plan.page_sizes.iter().all(|size| edge < *size) {
+            true => "smallest",
+            false => "largest",
+        };
         let sentence = format!(
-            "the {what} is the last one {}. Try {edge} too, in a new directory.",
+            "the {what} is the {end} that was {}. Try {edge} too, in a new directory.",
             findings.source.name()
         );
         // Of all groups none is named.
@@ -675,9 +679,7 @@ mod tests {
         // 300 s so far, of which 200 were measured, and 120 of measuring more.
         assert_eq!(command, "octavo advise 'my advice' --budget 8m");
         findings.command = None;
-        let (purpose, command) = to_settle(&findings).unwrap();
-        assert!(purpose.ends_with("repeat the command with"));
-        assert_eq!(command, "--budget 8m");
+        assert_eq!(to_settle(&findings), None);
         assert_eq!(to_settle(&fixture::one_memory()), None);
     }
 
@@ -750,7 +752,7 @@ mod tests {
             equivalent: Vec::new(),
             worse: pages(&[8192]),
         };
-        let hint = "The page size to keep is the last one measured. Try 2 KiB too";
+        let hint = "The page size to keep is the smallest that was measured. Try 2 KiB too";
         let document = crate::experiment::findings(&kept);
         let verbose = document.verbose(200, false).replace('\u{a0}', " ");
         let page = document.html().replace('\u{a0}', " ");

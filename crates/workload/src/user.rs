@@ -59,6 +59,8 @@ pub struct CopyOf {
 /// once its file is gone, so that the file's age tells too, where the file system knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
+    /// The number of its schema, where it has one: another file's rows may be written into it.
+    pub schema: u32,
     /// The device that it is on.
     pub device: u64,
     /// Its number there.

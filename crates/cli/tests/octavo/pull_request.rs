@@ -52,7 +52,10 @@ fn a_comparison_ends_as_its_condition_says() {
     );
     // The answer is there all the same.
     assert!(text.starts_with("**Second store: slower in 2.**"), "{text}");
-    assert!(text.contains("| cell | first (predicted) |"), "{text}");
+    assert!(
+        text.contains("| cell | first | second | ratio (95% CI) |"),
+        "{text}"
+    );
     assert!(
         text.contains("<details><summary>Conditions that differ"),
         "{text}"
@@ -136,7 +139,11 @@ fn two_versions_are_compared_beside_one_and_itself() {
     let output = ab(&directory, &[&pages[..], &["--markdown"]].concat());
     assert!(output.status.success(), "{}", complaint(&output));
     let text = String::from_utf8(output.stdout).unwrap();
-    for wanted in ["| page-size=4K, again |", "| page-size=64K |", "<details>"] {
+    for wanted in [
+        "| page-size=4K, beside itself |",
+        "| page-size=64K |",
+        "<details>",
+    ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
     for store in ["a-a", "a-b"] {

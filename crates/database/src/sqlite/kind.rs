@@ -155,6 +155,7 @@ const REBUILD: Rebuild = Rebuild {
         ChangeLine::always("rm old.db   # back from here: these steps with the old page size"),
     ],
     copying: "VACUUM INTO",
-    waiting: "all programs, until the new file has the old one's name",
+    waiting: "all programs, until the new file has the old one's name. The check, which may take longer than \
+              VACUUM INTO, was not timed; without it",
     log: "none; VACUUM in place writes all of it a second time, to a journal or log",
 };

@@ -130,6 +130,7 @@ impl State {
             .filter(|log| log.len() > 0);
         Ok(Self {
             file: FileIdentity {
+                schema: 0,
                 device: status.dev(),
                 inode: status.ino(),
                 made: status.created().ok(),
@@ -299,6 +300,18 @@ impl Source {
         &self.connection
     }
 
+    /// What tells it from other files.
+    fn identity(&self) -> Result<FileIdentity> {
+        let schema = self
+            .connection
+            .query_row("PRAGMA schema_version", [], |row| row.get(0))
+            .map_err(|failure| self.refusal(&failure))?;
+        Ok(FileIdentity {
+            schema,
+            ..self.state.file
+        })
+    }
+
     /// What is known of it, once all that a copy needs was found to be there.
     fn facts(&self) -> Result<Own> {
         self.check_schema()?;
@@ -314,7 +327,7 @@ impl Source {
         Ok(Own {
             copy: CopyOf {
                 state: self.state.fingerprint(&self.path, &self.header),
-                file: Some(self.state.file),
+                file: Some(self.identity()?),
                 ..CopyOf::whole(
                     &self.name(),
                     ByteCount::new(u64::from(pages) * u64::from(page_size.get())),
@@ -502,8 +515,13 @@ pub(super) fn load(
 /// Refuses another file than the one that was looked at. If a program has written since, the copy has a
 /// later state, which is fine.
 fn check_same(source: &Source, copy: &CopyOf) -> Result<()> {
-    let reason = if copy.file.is_some_and(|file| file != source.state.file) {
+    let found = source.identity()?;
+    let same_but = |schema| copy.file == Some(FileIdentity { schema, ..found });
+    let schema = copy.file.map_or(found.schema, |file| file.schema);
+    let reason = if copy.file.is_some() && !same_but(schema) {
         "is another file than when it was looked at: name another directory"
+    } else if schema != found.schema {
+        "has other tables than when it was looked at: name another directory"
     } else if source.header.page_size(&source.path)? != copy.page_size {
         "has another page size than when it was looked at: name another directory"
     } else {
@@ -594,6 +612,17 @@ mod tests {
             .unwrap();
         drop(connection);
         assert_eq!(copied("later.db").unwrap().rows, 1);
+        // Another one is written over it.
+        let copy = fs::read(&first).unwrap();
+        Connection::open(&second)
+            .unwrap()
+            .execute_batch("CREATE TABLE c(d)")
+            .unwrap();
+        fs::write(&first, fs::read(&second).unwrap()).unwrap();
+        let other = copied("none.db").unwrap_err().to_string();
+        assert!(other.contains("my.db has other tables than"), "{other}");
+        fs::write(&first, copy).unwrap();
+        assert_eq!(copied("again.db").unwrap().rows, 1);
         // A number may be used again at once.
         fs::remove_file(&first).unwrap();
         fs::copy(&second, &first).unwrap();

@@ -125,7 +125,7 @@ pub fn campaign(
     let mut store = Store::open_or_create(&path)?;
     // Nothing else is known than when it was predicted.
     let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;
-    if !is_known {
+    if !is_known && settings.command.is_some() {
         findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, &monitor)?;
         store.extend_session(session, monitor.session())?;
         findings.spent_s = store.time_spent()?.as_secs_f64();
@@ -217,7 +217,14 @@ fn made_before(
 fn begin_anew(path: &Path) -> Result<(), CampaignError> {
     // One that a full disk or a kill left empty has nothing.
     let is_empty = fs::metadata(path).is_ok_and(|file| file.len() == 0);
-    if !path.exists() || (!is_empty && Store::open(path)?.source()? != Some(Source::Predicted)) {
+    let is_kept = |store: &Store| {
+        Ok::<bool, StoreError>(match store.source()? {
+            Some(source) => source != Source::Predicted,
+            // An interrupted prediction has nothing, and an interrupted experiment may know its storage.
+            None => !store.has_no_result()? || store.calibration()?.is_some(),
+        })
+    };
+    if !path.exists() || (!is_empty && is_kept(&Store::open(path)?)?) {
         return Ok(());
     }
     for end in ["", "-wal", "-shm"] {

@@ -19,5 +19,5 @@ mod warm_up;
 pub use crate::error::CampaignError;
 pub use begin::campaign;
 pub use requirements::Requirements;
-pub use settings::CampaignSettings;
+pub use settings::{CampaignSettings, Until};
 pub use sittings::SITTINGS_WANTED;

@@ -7,9 +7,11 @@ use std::{
 };
 
 use crate::{
+    condition::{Condition, Holds},
     plan::{Plan, SliceLength},
     prediction::Prediction,
     program,
+    statistics::{Decision, Interval},
 };
 
 /// What to carry out, and how far.
@@ -37,13 +39,34 @@ pub struct CampaignSettings {
     pub emulator: PathBuf,
     /// Whether the loaded databases stay when everything is finished.
     pub keep_data: bool,
+    /// Before what, besides budget and passes, a plan ends whose cells are all measured to the end.
+    pub until: Option<Until>,
     /// Directories that this process writes to afterwards: it is held to its own and these.
     pub later: Vec<PathBuf>,
     /// The command that began it, without its budget, to be repeated with
-    /// another; `None` where there is none.
+    /// another; `None` where it is a part of something larger, which says how to go on.
     pub command: Option<String>,
     /// The version of Octavo, for the store.
     pub octavo_version: &'static str,
+}
+
+/// What is to be known of each cell that is compared. Intervals hold for all looks together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// Whether it differs by more than the margin.
+    Decided,
+    /// Whether this holds.
+    Told(Condition),
+}
+
+impl Until {
+    /// Whether that is known of a cell with this ratio, which is faster, slower or the same as this says.
+    pub(super) fn is_known(self, ratio: &Interval, decision: Option<Decision>) -> bool {
+        match self {
+            Self::Decided => decision.is_some_and(|decision| decision != Decision::Open),
+            Self::Told(condition) => condition.holds(ratio) != Holds::Open,
+        }
+    }
 }
 
 impl CampaignSettings {

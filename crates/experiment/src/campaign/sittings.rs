@@ -246,7 +246,8 @@ impl<'a> Campaign<'a> {
             let ended = cells.is_empty()
                 || (judged.finished && !cells.iter().any(is_new))
                 || self.given_up.contains(&number)
-                || self.has_enough(&self.groups[number], judgement);
+                || self.has_passes(&self.groups[number], judgement)
+                || self.is_settled(judged);
             (!ended).then_some((number, cells))
         };
         let groups = judgement.groups.iter().enumerate();
@@ -276,7 +277,7 @@ impl<'a> Campaign<'a> {
             .flat_map(|(_, cells)| cells)
             .map(|&cell| &self.cells[cell])
             .collect();
-        if cells.is_empty() {
+        if cells.is_empty() || self.settings.command.is_none() {
             return Ok(());
         }
         let known = self.session.store.snapshots()?;
@@ -311,9 +312,23 @@ impl<'a> Campaign<'a> {
     }
 
     /// Whether a group has all the passes that it is to have.
-    fn has_enough(&self, group: &Group, judgement: &Judgement) -> bool {
+    fn has_passes(&self, group: &Group, judgement: &Judgement) -> bool {
         let enough = |wanted| has_passes(group, &self.slices, judgement, wanted);
         self.settings.passes.is_some_and(enough)
+    }
+
+    /// Whether all is known of a group that is to be, and does not change while copies grow older.
+    fn is_settled(&self, judged: &GroupJudgement) -> bool {
+        let Some(until) = self.settings.until else {
+            return false;
+        };
+        let mut known = judged.candidates.iter().filter_map(|candidate| {
+            let ratio = candidate.ratio?;
+            Some(until.is_known(&ratio, candidate.decision) && candidate.moved.is_none())
+        });
+        known
+            .next()
+            .is_some_and(|first| first && known.all(|of| of))
     }
 
     /// Whether groups have all their passes if none of them is left out: which are takes longer

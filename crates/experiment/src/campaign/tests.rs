@@ -285,8 +285,9 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
         predict_first: false,
         emulator: PathBuf::new(),
         keep_data: false,
+        until: None,
         later: Vec::new(),
-        command: None,
+        command: Some("octavo advise".into()),
         octavo_version: "0",
     }
 }

@@ -35,7 +35,7 @@ use crate::{
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
     run::RunError,
-    store::{DATA_SIZE, NOT_RECORDED, PART, PREDICTED, SOURCE, StoredSnapshot},
+    store::{DATA_SIZE, NOT_RECORDED, PART, PREDICTED, SOURCE, StoredSnapshot, TIMED_BESIDE},
     waits::{ResourceTimes, WaitTally},
 };
 
@@ -265,6 +265,11 @@ impl Executor for PredictedExecutor<'_> {
         // Programs lack the same with all page sizes.
         let missing = self.own.values().find_map(|pages| pages.missing);
         facts.extend(missing.map(|missing| (NOT_RECORDED, missing.what.to_owned())));
+        let beside = self.own.iter().filter(|(_, pages)| !pages.is_timed_alone);
+        let beside: Vec<String> = beside.map(|(size, _)| size.to_string()).collect();
+        if !beside.is_empty() {
+            facts.push((TIMED_BESIDE, beside.join(", ")));
+        }
         if let Some(machine) = machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
         }

@@ -22,7 +22,7 @@ use crate::{
     machine,
     plan::{Cell, Plan},
     record::{Figures, Source},
-    store::{NOT_RECORDED, PART},
+    store::{NOT_RECORDED, PART, TIMED_BESIDE},
 };
 
 /// Rows a transaction from which on data grow within what a prediction counts: one in a
@@ -108,6 +108,11 @@ pub(super) fn found_caveats(
     let mut facts = findings.storage.iter();
     let missing = facts.find(|(name, _)| name == NOT_RECORDED);
     caveats.extend(missing.map(|(_, what)| Caveat::NotRecorded { what: what.clone() }));
+    let mut facts = findings.storage.iter();
+    let beside = facts.find(|(name, _)| name == TIMED_BESIDE);
+    caveats.extend(beside.map(|(_, page_sizes)| Caveat::TimedBeside {
+        page_sizes: page_sizes.clone(),
+    }));
     let rows = cells().filter_map(|cell| cell.inserted).fold(0.0, f64::max);
     if rows >= INSERTED_MIN {
         caveats.push(Caveat::Grows { rows });

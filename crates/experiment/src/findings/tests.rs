@@ -23,7 +23,7 @@ use crate::{
     plan::{Design, SliceLength, tests::plan as plan_of_two_memories},
     record::{DeviceUse, Figures, RunKey, RunRecord, Source, tests::figures},
     statistics::{Decision, Interval},
-    store::{NOT_RECORDED, Store},
+    store::{NOT_RECORDED, Store, TIMED_BESIDE},
     verdict::Verdict,
 };
 

@@ -61,6 +61,8 @@ pub(crate) const PREDICTED: &str = "predicted by models, not measured";
 pub(crate) const PART: &str = "predicted part";
 /// The one that says what could not be recorded of the user's statements, and why.
 pub(crate) const NOT_RECORDED: &str = "not recorded";
+/// The one that says with which page sizes others used the processors when they were timed.
+pub(crate) const TIMED_BESIDE: &str = "timed beside other programs";
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -398,7 +400,7 @@ impl Store {
     }
 
     /// Whether nothing was measured or predicted yet, as with a script that fails.
-    fn has_no_result(&self) -> Result<bool, StoreError> {
+    pub(crate) fn has_no_result(&self) -> Result<bool, StoreError> {
         let has = "SELECT EXISTS (SELECT 1 FROM slice) OR EXISTS (SELECT 1 FROM step)";
         Ok(self.row(has, |row| row.get(0))? == Some(false))
     }

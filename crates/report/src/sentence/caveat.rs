@@ -81,6 +81,11 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             "Octavo could not record {what}. Misses may be predicted up to a fifth too many; intervals \
              allow for it. Install what is missing and predict again."
         ),
+        Caveat::TimedBeside { page_sizes } => format!(
+            "Other programs used the processors while your statements were timed with {page_sizes} \
+             pages: the processor's time there counts as known within 50%. Predict again when the \
+             machine is quiet."
+        ),
         Caveat::ReplacedPolicy { is_bound } => {
             let bound = match is_bound {
                 true => {

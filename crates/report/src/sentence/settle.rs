@@ -72,10 +72,9 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
         _ => format!("--budget {:.0}m", (budget_s / 60.0).ceil()),
     };
     let purpose = format!("To {}", list(&purposes, "and to"));
-    Some(match &findings.command {
-        Some(command) => (purpose, format!("{} {with}", without_passes(command))),
-        None => (format!("{purpose}, repeat the command with"), with),
-    })
+    // A part of something larger does not know the budget of that.
+    let command = findings.command.as_ref()?;
+    Some((purpose, format!("{} {with}", without_passes(command))))
 }
 
 /// A command without the passes that it had.

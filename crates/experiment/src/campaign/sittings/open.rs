@@ -370,6 +370,11 @@ impl Campaign<'_> {
         for pass in 0.. {
             if (1..fewest).contains(&(pass as usize)) && over_budget.is_none() && until.is_some() {
                 over_budget = self.foresee(begun, pass, fewest)?;
+                if over_budget.is_some_and(|over| over.is_much()) {
+                    // What was measured is kept, for a larger budget.
+                    self.given_up.extend(turn.iter().map(|(group, _)| *group));
+                    break;
+                }
             }
             if (pass as usize).is_multiple_of(BATCH_PASSES) {
                 self.keep(sitting)?;
@@ -392,7 +397,7 @@ impl Campaign<'_> {
             let enough = self.may_have_enough(turn) && {
                 let judgement = self.judge();
                 let mut groups = turn.iter().map(|&(group, _)| &self.groups[group]);
-                groups.all(|group| self.has_enough(group, &judgement))
+                groups.all(|group| self.has_passes(group, &judgement))
             };
             let sent = sitting.warmed + u64::from(pass) * transactions;
             let has_ended = sitting.most.is_some_and(|all| sent + transactions > all);
@@ -470,17 +475,24 @@ impl Campaign<'_> {
         if took <= budget {
             return Ok(None);
         }
-        self.monitor.note(&format!(
-            "passes are slow here: the fewest that compare anything, {fewest}, take about {} s in \
-             all, more than the budget of {} s",
-            took.as_secs() + 1,
-            budget.as_secs()
-        ));
         let over = OverBudget {
             passes: fewest,
             budget_s: budget.as_secs_f64(),
             took_s: took.as_secs_f64(),
         };
+        let next = match over.is_much() {
+            true => format!(
+                "it ends here, and --budget {}m would do",
+                took.as_secs() / 60 + 1
+            ),
+            false => "it goes on until then".to_owned(),
+        };
+        self.monitor.note(&format!(
+            "passes are slow here: the fewest that compare anything, {fewest}, take about {} s in \
+             all, more than the budget of {} s: {next}",
+            took.as_secs() + 1,
+            budget.as_secs()
+        ));
         // Who ends it before they are made finds it in the answer, too.
         OverBudget::keep(&mut self.session.store, Some(&over))?;
         Ok(Some(over))

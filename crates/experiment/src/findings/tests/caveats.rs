@@ -259,10 +259,15 @@ fn what_could_not_be_recorded_is_a_caveat() {
     store.adopt(&plan(), SliceLength::default(), "0").unwrap();
     let what = "how often pages are pinned".to_owned();
     let fact = (NOT_RECORDED.to_owned(), what.clone());
-    store.replace_facts("storage", &[fact]).unwrap();
+    let timed = (TIMED_BESIDE.to_owned(), "8 KiB".to_owned());
+    store.replace_facts("storage", &[fact, timed]).unwrap();
     let findings = Findings::read(&store).unwrap().unwrap();
     let is_it = |caveat: &Caveat| matches!(caveat, Caveat::NotRecorded { what: of } if *of == what);
     assert!(findings.caveats.iter().any(is_it), "{:?}", findings.caveats);
+    let beside = Caveat::TimedBeside {
+        page_sizes: "8 KiB".into(),
+    };
+    assert!(findings.caveats.contains(&beside), "{:?}", findings.caveats);
 }
 
 #[test]

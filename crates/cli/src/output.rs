@@ -52,6 +52,11 @@ pub(crate) fn keep_foreign(
     what: &str,
     ours: impl FnOnce(&str) -> bool,
 ) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::Input(anyhow!(
+            "- is no file, and the standard output has the answer; name a file"
+        )));
+    }
     // A file would take its place, also of /dev/stdout.
     if path.is_symlink() {
         return Err(Failure::Input(anyhow!(

@@ -112,9 +112,9 @@ fn repeat(study: Study, flags: &ReproduceFlags) -> Result<Reproduction, Failure>
     let (score, charts, predicted, constants) = result.map_err(|error| match error {
         StudyError::Stopped => Failure::Interrupted(match &measured_in {
             Some(directory) => {
-                format!("predictions begin anew; what was measured stays in {directory}")
+                format!("the same command makes its predictions anew; what was measured stays in {directory}")
             }
-            None => "predictions begin anew".into(),
+            None => "the same command makes its predictions anew".into(),
         }),
         error => {
             // What the program itself has is sound.

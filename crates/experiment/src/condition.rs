@@ -90,7 +90,13 @@ impl FromStr for Condition {
                 let percent: f64 = number
                     .parse()
                     .map_err(|_| ConditionError("the share is no number"))?;
-                (percent * 100.0).round() / 1e4
+                let beyond = (percent * 100.0).round() / 1e4;
+                if (beyond * 100.0 - percent).abs() > 1e-9 {
+                    return Err(ConditionError(
+                        "the share has more than two digits behind the point",
+                    ));
+                }
+                beyond
             }
         };
         let is_possible = match direction {
@@ -145,6 +151,7 @@ mod tests {
             "slower > x%",
             "slower > 100%",
             "slower > -1%",
+            "faster > 0.001%",
             "faster > inf%",
             "faster > nan%",
             "slower < 5%",

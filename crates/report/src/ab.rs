@@ -113,6 +113,9 @@ fn other(findings: &Findings) -> Option<&CellFindings> {
 struct Compared<'a> {
     a: &'a str,
     b: &'a str,
+    /// What is found, as in text.
+    answer: String,
+    warnings: Vec<String>,
     /// B over A.
     ratio: Option<Interval>,
     decision: Option<Decision>,
@@ -135,9 +138,12 @@ struct Compared<'a> {
 /// As [`json`](crate::json).
 pub fn json(versions: &Versions<'_>) -> String {
     let [a, b] = &versions.names;
+    let (what, why) = answer(versions);
     crate::json(Compared {
         a,
         b,
+        answer: format!("{what}: {why}"),
+        warnings: warnings(versions),
         ratio: versions.ratio(),
         decision: versions.decision(),
         a_a_ratio: versions.noise_ratio(),
@@ -377,6 +383,12 @@ mod tests {
             (&"worse".into(), &"size=1".into())
         );
         assert_eq!(json["a_a_ratio"]["estimate"], 1.001);
+        assert!(
+            json["answer"]
+                .as_str()
+                .unwrap()
+                .starts_with("size=2 IS SLOWER: 10% fewer")
+        );
         let (text, _) = told((1.2, Decision::Better), same);
         assert!(
             text.contains("size=2 IS FASTER: 20% more new orders"),

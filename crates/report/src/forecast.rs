@@ -9,7 +9,7 @@ use octavo_experiment::{
 
 use crate::{
     document::{Block, Document, Section, Table},
-    number::{counted, estimate, join, percent},
+    number::{counted, estimate, join, list, percent},
 };
 
 /// What an experiment would do and take.
@@ -53,6 +53,8 @@ fn summary(forecast: &Forecast) -> Vec<(String, String)> {
         let margin = percent(plan.margin);
         values.push(("margin", format!("up to {margin} counts as no difference")));
     }
+    let memories: Vec<String> = plan.memories.iter().map(ToString::to_string).collect();
+    values.push(("memory", list(&memories, "and")));
     values.push(("directory", forecast.directory.display().to_string()));
     if forecast.ramps_done > 0 {
         let done = counted(forecast.ramps_done, "ramp");
@@ -224,6 +226,7 @@ mod tests {
             "workload TPC-C, warehouses: 3 compared page size design",
             " 2 4 KiB pages (reference) 4 3 8 KiB",
             "calibrate and load 60 s copies and warm-up 40 s in each sitting",
+            "memory 32 MiB directory",
             "slice set after a trial budget of 10 min leaves about 8 min for measuring",
         ] {
             assert!(text.contains(said), "{said}: {text}");

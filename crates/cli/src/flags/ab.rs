@@ -23,7 +23,8 @@ use crate::{print::PrintFlags, progress::ProgressFlags, workload::without_loaded
     ).hide_short_help(true)),
     mut_arg("page_sizes", |flag| flag.value_name("SIZE").help("Page size of both [default: the database's own]").hide_short_help(true)),
     mut_arg("memory", |flag| flag.value_name("SIZE").help(
-        "Memory of both that may hold data [default: the largest that octavo advise has]",
+        "Memory of both that may hold data [default: the largest that octavo advise has, of your own file \
+         its cache or what holds a ninth of it]",
     ).hide_short_help(true)),
     mut_arg("cache", |flag| flag.value_name("SIZE").help("Size of the cache of both, at most the memory")),
     mut_arg("fail_if", |flag| flag.help(

@@ -197,9 +197,14 @@ pub(super) fn found_caveats(
     let own = findings.plan.own.as_ref();
     let is_whole = own.is_some_and(|own| own.copy.sample.is_none());
     let least = if is_whole { 1 } else { 8 };
+    // It does not fit for long.
+    let grows = caveats
+        .iter()
+        .any(|caveat| matches!(caveat, Caveat::Grows { .. }));
     if let (Some(data), Some(&memory)) = (data_min(findings), findings.plan.memories.iter().max())
         && data < memory.saturating_mul(least)
         && (runs.is_empty() || runs.iter().any(reads_disk))
+        && !(is_whole && grows)
     {
         caveats.push(Caveat::SmallData { data, memory });
     }

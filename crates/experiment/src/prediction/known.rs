@@ -28,8 +28,8 @@ const PROCESSOR_CATALOG: f64 = 0.5;
 /// part).
 const PROCESSOR_SIZE: f64 = 0.16;
 
-/// What the user's statements took while others used the processors: six timings of one statement beside
-/// two busy loops have 0.43 as the deviation of their logarithms. Chosen above it.
+/// What the user's statements took while others used the processors: six timings of one statement, while
+/// others used 50 to 90% of two, have 0.43 as the deviation of their logarithms. Chosen above it.
 const PROCESSOR_SHARED: f64 = 0.5;
 
 /// From one short calibration of storage to the next: reads of a size over those of 4 KiB,

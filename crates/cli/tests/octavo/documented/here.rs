@@ -171,7 +171,7 @@ pub(super) const READ: &[(&str, &str)] = &[
         "needs a server of the reader's; own_servers.rs runs such a command",
     ),
     (
-        "octavo ab --database postgres --a bin=pg-main/bin --b bin=pg-patch/bin",
+        "octavo ab builds --database postgres --a bin=main/bin --b bin=patch/bin",
         "needs two builds of the reader's; pull_request.rs runs such a command",
     ),
     (

@@ -335,6 +335,7 @@ fn options_that_pages_name_are_there() {
 #[test]
 fn plans_are_those_that_run_takes() {
     let scene = Scene::new();
+    own_files(&scene);
     let mut texts: Vec<(String, String)> = Vec::new();
     for directory in ["plans", "studies"] {
         for entry in fs::read_dir(repository().join(directory)).unwrap() {

@@ -267,8 +267,12 @@ fn warnings(versions: &Versions<'_>) -> Vec<String> {
             )
         });
     let worst = |findings| caveats(findings).filter(|(severity, _)| *severity >= Severity::Choice);
-    let of_both = worst(versions.findings).map(|(_, text)| text);
-    let of_noise = worst(versions.noise).map(|(_, text)| format!("Beside itself: {text}"));
+    let of_both: Vec<String> = worst(versions.findings).map(|(_, text)| text).collect();
+    let of_noise = worst(versions.noise).map(|(_, text)| text);
+    let of_noise = of_noise.filter(|text| !of_both.contains(text));
+    let of_noise: Vec<String> = of_noise
+        .map(|text| format!("Beside itself: {text}"))
+        .collect();
     itself
         .into_iter()
         .chain(open)

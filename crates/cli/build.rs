@@ -1,4 +1,4 @@
-//! Tells the program of which commit it is, where that is known.
+//! Gives the program the name of its commit, where git knows it.
 
 use std::{path::Path, process::Command};
 

@@ -17,7 +17,6 @@ use octavo_experiment::{
     plan::{Design, Factor, Level, Plan, Storage, TestedDatabase},
 };
 use octavo_report::ab::{Outcome, Versions};
-use octavo_units::PageSize;
 
 use crate::{
     advise::{plan_of, plan_of_own, show_script},
@@ -141,7 +140,7 @@ fn measure(
     // What cannot be is refused before A is measured.
     for (settings, parts) in [(noise, 3.0), (&both, 1.5)] {
         check(settings).map_err(|error| {
-            // It is told of the whole.
+            // Users gave the whole budget, not this part of it.
             let error = match error {
                 CampaignError::Budget {
                     cells,
@@ -239,14 +238,14 @@ fn plan(flags: &mut AbFlags, a: &Setting, b: &Setting, watcher: &Watcher) -> any
     plan.design = Design::Full;
     let reference = match compare {
         Factor::PageSize => {
-            let [first, second] = pages(a, b)?;
+            plan.page_sizes = both(a, b)?;
+            let first = plan.page_sizes[0];
             if let Some(present) = plan.own.as_ref().map(|own| own.copy.page_size) {
                 ensure!(
                     first == present,
                     "your file has pages of {present}, which others are compared with: give that as --a"
                 );
             }
-            plan.page_sizes = vec![first, second];
             Level::PageSize(first)
         }
         Factor::Memory => {
@@ -317,11 +316,6 @@ fn both<T: FromStr<Err: std::fmt::Display>>(a: &Setting, b: &Setting) -> anyhow:
             parsed.map_err(|error| anyhow!("{}={}: {error}", setting.key, setting.value))
         })
         .collect()
-}
-
-fn pages(a: &Setting, b: &Setting) -> anyhow::Result<[PageSize; 2]> {
-    let sizes: Vec<PageSize> = both(a, b)?;
-    Ok([sizes[0], sizes[1]])
 }
 
 /// The database with an option.

@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     end(result)
 }
 
-/// Says why there is no result, and what a script is told.
+/// Prints what went wrong. The exit code is for scripts.
 fn end(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

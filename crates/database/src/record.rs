@@ -25,7 +25,7 @@ pub trait RecordPages {
     /// Executes a workload's transactions, one at a time, on a copy in `run` that is of no use
     /// afterwards, and records the pages that each refers to. `progress` is told how many there
     /// are and may stop it. What they take of a processor is measured behind that, when pages are
-    /// no longer watched, and `progress` is told all that were wanted.
+    /// no longer watched, and `progress` gets the number of all wanted ones.
     ///
     /// # Errors
     /// [`DatabaseError::Stopped`](crate::DatabaseError::Stopped) when `progress` stopped it,

@@ -297,8 +297,13 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
     let count = findings.passes.saturating_sub(findings.screened.all());
     let why = match count < least {
         true => format!(
-            "{} count, and {least} or a second sitting are needed to compare. Use a larger {}.",
+            "{} {}, and {least} or a second sitting are needed to compare. Use a larger {}.",
             counted_passes(findings),
+            if findings.passes == 1 {
+                "counts"
+            } else {
+                "count"
+            },
             match findings.horizon {
                 Some(Horizon::Time { .. }) => "--budget",
                 _ => "--passes",

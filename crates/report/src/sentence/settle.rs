@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use octavo_experiment::{
     campaign::SITTINGS_WANTED,
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::Horizon,
+    lockstep::{BATCH_PASSES, Horizon},
     plan::SnapshotKey,
     record::Source,
     statistics::Decision,
@@ -55,7 +55,11 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     });
     if !uncompared.is_empty() {
         purposes.push(format!("compare {uncompared}"));
-        budget_s = budget_s.max(2.0 * findings.spent_s);
+        // At least the passes that compare anything, as long as those that there are.
+        let missing = (2 * BATCH_PASSES).saturating_sub(findings.passes);
+        let pass_s = findings.measured_s / findings.passes.max(1) as f64;
+        let all_s = findings.spent_s + missing as f64 * pass_s;
+        budget_s = budget_s.max(2.0 * findings.spent_s).max(all_s);
     }
     if purposes.is_empty() {
         return None;

@@ -11,7 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 folder=bench/runs/$(date +%F)-aa
 mkdir -p "$folder"
-cargo build --release -p octavo
+cargo build --release -p octavo-cli
 cargo build --release -p octavo-experiment --example windows
 target=${CARGO_TARGET_DIR:-target}
 cat > "$folder/plan.toml" <<'TOML'

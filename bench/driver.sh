@@ -9,7 +9,7 @@
 # see the memory that takes.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --release -p octavo
+cargo build --release -p octavo-cli
 cargo build --release -p octavo-workload --example draw -p octavo-driver --example record
 folder="bench/runs/$(date -u +%Y-%m-%d)-driver"
 mkdir -p "$folder"

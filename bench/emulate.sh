@@ -10,7 +10,7 @@
 # SECONDS_EACH (default 3) is how long fio measures a point.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --release -p octavo
+cargo build --release -p octavo-cli
 folder="bench/runs/$(date +%F)-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}

@@ -13,7 +13,7 @@
 set -eu
 export PYTHONDONTWRITEBYTECODE=1
 cd "$(dirname "$0")/.."
-cargo build --release -p octavo
+cargo build --release -p octavo-cli
 folder="bench/runs/$(date +%F)-emulate"
 mkdir -p "$folder"
 target=${CARGO_TARGET_DIR:-target}

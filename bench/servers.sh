@@ -9,7 +9,7 @@
 # may pass through) change what is done.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --release -p octavo
+cargo build --release -p octavo-cli
 folder="bench/runs/$(date -u +%Y-%m-%d)-servers"
 mkdir -p "$folder"
 {

@@ -8,7 +8,7 @@
 # running. Needs PostgreSQL and MariaDB, which ./test installs.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-cargo build --release -p octavo --manifest-path "$root/Cargo.toml"
+cargo build --release -p octavo-cli --manifest-path "$root/Cargo.toml"
 octavo="$root/target/release/octavo"
 folder="$root/bench/runs/$(date -u +%Y-%m-%d)-tpce"
 mkdir -p "$folder" "$1"

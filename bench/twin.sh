@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 directory=${1:-.}
-cargo build --release -p octavo
+cargo build --release -p octavo-cli
 octavo=${CARGO_TARGET_DIR:-target}/release/octavo
 folder="bench/runs/$(date +%F)-twin"
 mkdir -p "$folder"

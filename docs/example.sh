@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --release --quiet -p octavo
+cargo build --release --quiet -p octavo-cli
 octavo=$PWD/target/release/octavo
 store=$PWD/docs/example/octavo.db
 scratch=$(mktemp -d)

@@ -1,7 +1,7 @@
 //! docs/cli.md, written from the declarations. To renew it after they changed:
 //!
 //! ```sh
-//! OCTAVO_TEST_RENEW=1 cargo test -p octavo reference
+//! OCTAVO_TEST_RENEW=1 cargo test -p octavo-cli reference
 //! ```
 
 use std::{env, fmt::Write as _, fs, path::Path};
@@ -172,6 +172,6 @@ fn the_page_is_what_commands_declare() {
     assert!(
         page == text,
         "docs/cli.md is not what commands declare ({differing:?}): OCTAVO_TEST_RENEW=1 cargo test \
-         -p octavo reference"
+         -p octavo-cli reference"
     );
 }

@@ -16,7 +16,7 @@ use octavo_experiment::{
     findings::Findings,
     plan::{Design, Factor, Level, Plan, Storage, TestedDatabase},
 };
-use octavo_report::ab::{Outcome, Versions};
+use octavo_report::ab::Versions;
 
 use crate::{
     advise::{plan_of, plan_of_own, show_script},
@@ -36,6 +36,7 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         return show_script(&flags.own, given, &flags.cells.system);
     }
     keep_foreign(&flags.directory)?;
+    flags.fail_if.check()?;
     let watcher = Watcher::new(flags.progress)?;
     let (a, b) = (flags.a.clone(), flags.b.clone());
     let plan = plan(&mut flags, &a, &b, &watcher).map_err(Failure::of_plan)?;
@@ -92,11 +93,8 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         || octavo_report::ab::json(&versions),
         || octavo_report::ab::document(&versions),
     )?;
-    match versions.outcome() {
-        None | Some(Outcome::No) => Ok(()),
-        Some(Outcome::Yes(said)) => Err(Failure::Met(said)),
-        Some(Outcome::Open(said)) => Err(Failure::Undecided(said)),
-    }
+    flags.fail_if.write(&findings.created, &versions.cases())?;
+    versions.outcome().map_or(Ok(()), outcome::judged)
 }
 
 /// Where A beside itself and B beside A are, in the directory.

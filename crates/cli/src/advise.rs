@@ -6,7 +6,6 @@ use anyhow::{bail, ensure};
 use octavo_experiment::{
     advise::{DataSize, complete, plan, sort_cells},
     campaign::{CampaignError, CampaignSettings, Requirements, campaign},
-    forecast::Forecast,
     own,
     plan::{Level, OwnSettings, Plan, Storage},
 };
@@ -32,16 +31,9 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     let settings = settings(&flags, emulator()?, &watcher).map_err(Failure::of_plan)?;
     if flags.dry_run.is_dry {
         watcher.finish();
-        let (forecast, requirements) =
-            Forecast::estimate(&settings).map_err(|error| failure(error, &settings, &flags))?;
-        print::result(
-            flags.print,
-            || octavo_report::json(&forecast),
-            || octavo_report::forecast(&forecast),
-        )?;
-        // What would be refused ends like the refusal itself.
-        let checked = requirements.check(&settings);
-        return checked.map_err(|error| failure(error, &settings, &flags));
+        return outcome::forecast(&settings, flags.print, |error| {
+            failure(error, &settings, &flags)
+        });
     }
     let result = campaign(&settings, &watcher);
     watcher.finish();

@@ -6,11 +6,13 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::Path};
 use anyhow::anyhow;
 use octavo_database::hide_password;
 use octavo_experiment::{
-    campaign::CampaignError,
+    campaign::{CampaignError, CampaignSettings},
     directory::{REPORT, STORE},
     findings::Findings,
+    forecast::Forecast,
     store::Store,
 };
+use octavo_report::outcome::Outcome;
 
 use crate::{
     failure::Failure,
@@ -34,6 +36,30 @@ pub(crate) fn publish(
     }
     print::findings(findings, flags, closing)?;
     output::write(&page, &octavo_report::findings(findings).html())
+}
+
+/// How a command ends whose answer is there, by what came out of its condition.
+pub(crate) fn judged(outcome: Outcome) -> Result<(), Failure> {
+    match outcome {
+        Outcome::No => Ok(()),
+        Outcome::Yes(said) => Err(Failure::Met(said)),
+        Outcome::Open(said) => Err(Failure::Undecided(said)),
+    }
+}
+
+/// Prints what an experiment would take. What would be refused ends like the refusal itself.
+pub(crate) fn forecast(
+    settings: &CampaignSettings,
+    flags: PrintFlags,
+    failure: impl Fn(CampaignError) -> Failure,
+) -> Result<(), Failure> {
+    let (forecast, requirements) = Forecast::estimate(settings).map_err(&failure)?;
+    print::result(
+        flags,
+        || octavo_report::json(&forecast),
+        || octavo_report::forecast(&forecast),
+    )?;
+    requirements.check(settings).map_err(failure)
 }
 
 /// What an experiment in `directory` that ended without findings comes to.

@@ -123,11 +123,17 @@ fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Whether the terminal says that it can neither move its cursor nor show colors.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+}
+
 /// The width of the terminal in columns (100 in a pipe), and whether it shows
-/// colors.
+/// colors: an empty NO_COLOR is none (<https://no-color.org>).
 fn screen() -> (usize, bool) {
     let out = stdout();
-    let color = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let color = out.is_terminal() && !is_plain && !is_dumb();
     let width = rustix::termios::tcgetwinsize(&out)
         .ok()
         .map(|size| usize::from(size.ws_col))

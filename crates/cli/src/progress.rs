@@ -25,6 +25,10 @@ pub(crate) struct ProgressFlags {
         hide_short_help = true
     )]
     seconds: u32,
+
+    /// Print no progress
+    #[arg(long, short, conflicts_with = "seconds", hide_short_help = true)]
+    quiet: bool,
 }
 
 /// Shows what is done now, or who leads, and how much time is left.
@@ -74,7 +78,11 @@ impl Progress {
             at: now,
         }));
         let shown = Arc::clone(&time);
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let target = match flags.quiet || print::is_dumb() {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr(),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
         // Estimate goes by between two steps of the job: the line is made anew at
         // each tick.
         bar.set_style(
@@ -89,7 +97,10 @@ impl Progress {
         Self {
             bar,
             time,
-            every: Duration::from_secs(flags.seconds.into()),
+            every: match flags.quiet {
+                true => Duration::ZERO,
+                false => Duration::from_secs(flags.seconds.into()),
+            },
             printed: Mutex::new(now),
         }
     }
@@ -183,8 +194,21 @@ mod tests {
 
     #[test]
     fn progress_of_zero_seconds_prints_nothing() {
-        let progress = |seconds| Progress::new(ProgressFlags { seconds });
+        let progress = |seconds| {
+            Progress::new(ProgressFlags {
+                seconds,
+                quiet: false,
+            })
+        };
         let past = Instant::now().checked_sub(Duration::from_secs(3601));
+        let quiet = Progress::new(ProgressFlags {
+            seconds: 1,
+            quiet: true,
+        });
+        if let Some(past) = past {
+            *locked(&quiet.printed) = past;
+        }
+        assert!(quiet.bar.is_hidden() && !quiet.is_due());
         for (seconds, is_due) in [(0, false), (3600, true), (4_000_000, false)] {
             let progress = progress(seconds);
             assert!(!progress.is_due(), "{seconds}");

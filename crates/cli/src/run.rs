@@ -6,7 +6,6 @@ use octavo_database::{DatabaseError, OwnError};
 use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, campaign},
     directory::STORE,
-    forecast::Forecast,
     own::{self, OwnPlanError},
     plan::{
         Storage,
@@ -19,7 +18,7 @@ use crate::{
     devices::{emulator, storage},
     failure::Failure,
     flags::RunFlags,
-    outcome, print,
+    outcome,
     watcher::Watcher,
 };
 
@@ -63,14 +62,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     };
     let failure = |error| failure(error, &file, &flags, &settings);
     if flags.dry_run.is_dry {
-        let (forecast, requirements) = Forecast::estimate(&settings).map_err(failure)?;
-        print::result(
-            flags.print.format,
-            || octavo_report::json(&forecast),
-            || octavo_report::forecast(&forecast),
-        )?;
-        // What would be Failure::input ends like the refusal itself.
-        return requirements.check(&settings).map_err(failure);
+        return outcome::forecast(&settings, flags.print, failure);
     }
     let result = campaign(&settings, &watcher);
     watcher.finish();

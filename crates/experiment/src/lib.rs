@@ -30,6 +30,7 @@ mod emulation;
 pub mod energy;
 mod error;
 pub mod executor;
+pub mod figures;
 pub mod findings;
 pub mod forecast;
 pub mod inputs;

@@ -13,6 +13,7 @@ use crate::{
     document::{Block, Depth, Document, Section, Table},
     naming,
     number::{change, change_interval, list, number, percent, ratio_interval, share_of_change},
+    outcome::{Case, Outcome},
     sentence::{caveats, confidence, decision},
 };
 
@@ -27,17 +28,6 @@ pub struct Versions<'a> {
     pub findings: &'a Findings,
     /// What a script does not want of B, if it said so.
     pub condition: Option<Condition>,
-}
-
-/// What came out of a condition, as a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It holds.
-    Yes(String),
-    /// It does not.
-    No,
-    /// Nobody knows.
-    Open(String),
 }
 
 impl Versions<'_> {
@@ -93,6 +83,17 @@ impl Versions<'_> {
             Holds::No => Some(Outcome::No),
             Holds::Open => undecided(format!("{interval}; a larger --budget tells more")),
         }
+    }
+
+    /// The same for CI systems; empty without a condition.
+    pub fn cases(&self) -> Vec<Case> {
+        let [a, b] = &self.names;
+        let case = self.outcome().map(|outcome| Case {
+            name: format!("{b} beside {a}"),
+            ratio: self.ratio(),
+            outcome,
+        });
+        case.into_iter().collect()
     }
 
     fn differs_from_itself(&self) -> bool {

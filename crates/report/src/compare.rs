@@ -3,6 +3,7 @@
 use octavo_experiment::{
     caveats::{Caveat, Severity},
     compare::{CellComparison, Comparison},
+    condition::{Condition, Holds},
     findings::Findings,
     record::Source,
     statistics::Decision,
@@ -13,6 +14,7 @@ use crate::{
     document::{Block, Document, Section, Table},
     naming,
     number::{change, change_interval, list, number, percent, ratio_interval},
+    outcome::{Case, Outcome},
     sentence::{caveats, decision},
 };
 
@@ -96,9 +98,67 @@ pub(crate) fn warnings(comparison: &Comparison, stores: [&Findings; 2]) -> Vec<S
         .collect()
 }
 
+/// What came out of a condition on the second store, for each cell that both have.
+pub fn compare_cases(
+    condition: &Condition,
+    comparison: &Comparison,
+    stores: [&Findings; 2],
+) -> Vec<Case> {
+    let is_doubtful = stores.into_iter().any(is_doubtful);
+    let cells = comparison.cells.iter();
+    let cases = cells.map(|cell| {
+        let interval = change_interval(&cell.ratio);
+        let undecided = format!("whether the second store is {condition} is not decided");
+        Case {
+            name: cell.name.clone(),
+            ratio: Some(cell.ratio),
+            outcome: match condition.holds(&cell.ratio) {
+                Holds::Yes if is_doubtful => Outcome::Open(format!(
+                    "{undecided}, as a warning of a store may change it"
+                )),
+                Holds::Yes => Outcome::Yes(format!("the second store is {condition} ({interval})")),
+                Holds::No => Outcome::No,
+                Holds::Open => Outcome::Open(format!("{undecided}: {interval}")),
+            },
+        }
+    });
+    cases.collect()
+}
+
+/// What came out of all of these together.
+pub fn compare_outcome(condition: &Condition, cases: &[Case]) -> Outcome {
+    if cases.is_empty() {
+        return Outcome::Open(format!(
+            "'{condition}' cannot be told: the stores have no cell with figures in common"
+        ));
+    }
+    let named = |wanted: fn(&Outcome) -> bool| {
+        let cases = cases.iter().filter(|case| wanted(&case.outcome));
+        let names: Vec<&str> = cases.map(|case| case.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join("; "))
+    };
+    if let Some(met) = named(|of| matches!(of, Outcome::Yes(_))) {
+        return Outcome::Yes(format!("the second store is {condition}: {met}"));
+    }
+    let doubted = cases.iter().find_map(|case| match &case.outcome {
+        Outcome::Open(why)
+            if case
+                .ratio
+                .is_some_and(|of| condition.holds(&of) == Holds::Yes) =>
+        {
+            Some(format!("{why}: {}", case.name))
+        }
+        _ => None,
+    });
+    let open = named(|of| matches!(of, Outcome::Open(_)));
+    let open =
+        open.map(|open| format!("whether the second store is {condition} is not decided: {open}"));
+    doubted.or(open).map_or(Outcome::No, Outcome::Open)
+}
+
 /// Whether a warning of a store may change what is said of it beside another one: not what holds of all
 /// predictions, or of all debug builds.
-pub fn is_doubtful(findings: &Findings) -> bool {
+fn is_doubtful(findings: &Findings) -> bool {
     let of_all = |caveat: &Caveat| {
         matches!(
             caveat,

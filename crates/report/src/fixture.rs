@@ -658,7 +658,9 @@ fn cell(
         bound: None,
         tail: time.map(|time| Tail {
             p50_us: (time.total_us * 0.6) as u64,
+            p95_us: 1_000,
             p99_us: 41_000 + (size / 10.0) as u64,
+            p999_us: 90_000,
             checkpoint_us: Some(40_000.0),
             checkpoints: Some(1.0 / 80.0),
         }),

@@ -30,6 +30,7 @@ mod markdown;
 mod markup;
 mod naming;
 pub mod number;
+pub mod outcome;
 mod profile;
 mod ramp;
 mod ramps;
@@ -44,7 +45,7 @@ mod visible;
 
 pub use bench::{bench, bench_csv};
 pub use check::check;
-pub use compare::{compare, is_doubtful};
+pub use compare::{compare, compare_cases, compare_outcome};
 pub use csv::findings_csv;
 pub use curve::curve;
 pub use devices::{described, devices, machines, twin};

@@ -9,9 +9,10 @@ use clap::{
 };
 use octavo_database::{Isolation, Registry};
 use octavo_experiment::{condition::Condition, plan::SliceLength};
+use octavo_report::outcome::{Case, SUITE, junit};
 use octavo_units::{Seed, parse_duration};
 
-use crate::system::database_name;
+use crate::{failure::Failure, output, system::database_name};
 
 /// The seed of all random numbers.
 #[derive(Clone, Copy, Debug, Args)]
@@ -131,10 +132,45 @@ pub(crate) struct DryRunFlag {
 }
 
 /// What a script ends by. Commands say of what it is.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct FailIfFlag {
     #[arg(id = "fail_if", long = "fail-if", value_name = "CONDITION")]
     pub(crate) condition: Option<Condition>,
+
+    /// Write what came out of --fail-if to this file as well, in the XML of JUnit
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "fail_if",
+        hide_short_help = true
+    )]
+    junit: Option<PathBuf>,
+}
+
+impl FailIfFlag {
+    /// Refuses a file that could not be written, or that Octavo did not make.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Some(path) = &self.junit else {
+            return Ok(());
+        };
+        let begin = format!("<testsuites name=\"{SUITE}\">");
+        output::keep_foreign(path, "a test suite of Octavo", |found| {
+            found.is_empty()
+                || found
+                    .lines()
+                    .nth(1)
+                    .is_some_and(|line| line.starts_with(&begin))
+        })?;
+        output::probe(path)
+    }
+
+    /// Writes what came out where that was asked for.
+    pub(crate) fn write(&self, created: &str, cases: &[Case]) -> Result<(), Failure> {
+        match (&self.junit, &self.condition) {
+            (Some(path), Some(condition)) => output::write(path, &junit(condition, created, cases)),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A directory to work in. A server's address would become the name of one,

@@ -1,6 +1,6 @@
 //! What a script that judges a change gets: Markdown and an exit code.
 
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 use crate::{complaint, octavo};
 
@@ -62,6 +62,25 @@ fn a_comparison_ends_as_its_condition_says() {
     );
     let (code, _, said) = compare(&disk, &flash, "slower > 5%");
     assert_eq!((code, said.as_str()), (Some(0), ""));
+    // CI systems have a test for each cell.
+    let suite = home.path().join("octavo.xml");
+    let output = octavo()
+        .arg("compare")
+        .args([&flash, &disk])
+        .args(["--fail-if=slower > 5%", "--junit"])
+        .arg(&suite)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", complaint(&output));
+    let xml = std::fs::read_to_string(&suite).unwrap();
+    let begin = "tests=\"2\" failures=\"2\" errors=\"0\" skipped=\"0\"";
+    assert!(xml.contains(begin), "{xml}");
+    assert!(
+        xml.contains(
+            "name=\"4 KiB pages\"><failure message=\"the second store is slower &gt; 5% (95% CI"
+        ),
+        "{xml}"
+    );
     // All of the interval of a store and itself is never on one side of 1.
     let (code, _, said) = compare(&disk, &disk, "slower");
     assert_eq!(code, Some(4), "{said}");
@@ -146,6 +165,45 @@ fn two_versions_are_compared_beside_one_and_itself() {
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+    // As the action of this repository does.
+    let summary = home.path().join("summary.md");
+    let outputs = home.path().join("outputs");
+    let action = |undecided: &str| {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut command = Command::new(repository.join("packages/action"));
+        command
+            .env("OCTAVO", env!("CARGO_BIN_EXE_octavo"))
+            .env("GITHUB_STEP_SUMMARY", &summary)
+            .env("GITHUB_OUTPUT", &outputs)
+            .env("FAIL_IF", "slower > 5%")
+            .env("UNDECIDED", undecided)
+            .env(
+                "ARGUMENTS",
+                format!(
+                    "'{}' --warehouses=1 --transactions=40 --warm-up=100 --passes=8 --budget 5m \
+                     --a=page-size=4K --b=page-size=64K --memory \"2MiB\"",
+                    directory.display()
+                ),
+            );
+        command.output().unwrap()
+    };
+    let output = action("pass");
+    assert_eq!(
+        output.status.code(),
+        Some(if code == 3 { 3 } else { 0 }),
+        "{}",
+        complaint(&output)
+    );
+    let said = String::from_utf8(output.stdout).unwrap();
+    if code != 0 {
+        let word = if code == 3 { "error" } else { "warning" };
+        let begin = format!("::{word} title=Octavo::");
+        assert!(said.lines().any(|line| line.starts_with(&begin)), "{said}");
+    }
+    let text = std::fs::read_to_string(&summary).unwrap();
+    assert!(text.contains("| page-size=64K |"), "{text}");
+    let text = std::fs::read_to_string(&outputs).unwrap();
+    assert_eq!(text, format!("code={code}\n"));
     for store in ["a-a", "a-b"] {
         let report = octavo()
             .arg("report")

@@ -16,6 +16,7 @@ use crate::{
     directory::{DirectoryError, STORE, WorkDirectory},
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, PredictedExecutor, Wanted},
+    figures,
     findings::{Findings, LENGTHS, WARM_UP},
     lockstep::{Horizon, judge},
     monitor::Monitor,
@@ -33,6 +34,20 @@ use crate::{
 /// no run gives a result; [`CampaignError::Stopped`] when the observer wants
 /// it. Finished runs are in the store in any case.
 pub fn campaign(
+    settings: &CampaignSettings,
+    observer: &dyn Observer,
+) -> Result<Findings, CampaignError> {
+    let findings = carry_out(settings, observer)?;
+    // For other programs. All that it follows from is in the store already.
+    let kept = Store::open_or_create(&settings.directory.join(STORE))
+        .and_then(|mut store| figures::keep(&mut store, &findings));
+    if let Err(error) = kept {
+        observer.note(&format!("the table of figures could not be kept: {error}"));
+    }
+    Ok(findings)
+}
+
+fn carry_out(
     settings: &CampaignSettings,
     observer: &dyn Observer,
 ) -> Result<Findings, CampaignError> {

@@ -79,8 +79,12 @@ impl TransactionTime {
 pub struct Tail {
     /// Median, in microseconds.
     pub p50_us: u64,
+    /// 95th percentile.
+    pub p95_us: u64,
     /// 99th percentile.
     pub p99_us: u64,
+    /// 99.9th percentile.
+    pub p999_us: u64,
     /// Mean time of a checkpoint that a session makes, in microseconds; `None`
     /// where sessions make none.
     pub checkpoint_us: Option<f64>,
@@ -220,7 +224,9 @@ pub(super) fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
         .fold(Duration::ZERO, Duration::saturating_add);
     Some(Tail {
         p50_us: percentiles.p50_us,
+        p95_us: percentiles.p95_us,
         p99_us: percentiles.p99_us,
+        p999_us: percentiles.p999_us,
         checkpoint_us: (checkpoints > 0 && !time.is_zero())
             .then(|| time.as_secs_f64() * 1e6 / checkpoints as f64),
         checkpoints: (checkpoints > 0).then(|| checkpoints as f64 / transactions as f64),

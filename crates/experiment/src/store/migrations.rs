@@ -50,6 +50,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 7,
         sql: include_str!("from-7.sql"),
     },
+    Step {
+        // What was found was nowhere but in reports.
+        from: 8,
+        sql: include_str!("from-8.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

@@ -25,8 +25,8 @@ use octavo_storage::text;
 use octavo_units::ByteCount;
 use octavo_workload::user::{CopyOf, OwnScript};
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, Transaction,
-    params, types::Type,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, ToSql, Transaction,
+    params, params_from_iter, types::Type,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -362,7 +362,13 @@ impl Store {
                 difference = Some(("slices of", stored, wanted));
             }
             return match difference {
-                None => self.begin_log(),
+                None => {
+                    // What was found may change with what is measured now.
+                    if self.is_writable {
+                        self.run("DELETE FROM figures", [])?;
+                    }
+                    self.begin_log()
+                }
                 Some((setting, stored, wanted)) => Err(StoreError::OtherPlan {
                     path: self.path.clone(),
                     setting,
@@ -407,21 +413,14 @@ impl Store {
 
     /// Forgets the plan and all that was kept for it, at most but for how fast the storage is.
     fn forget(&mut self, keeps_calibration: bool) -> Result<(), StoreError> {
-        // Those that others refer to come last.
-        let tables = [
-            "latency",
-            "consistency",
-            "audit",
-            "run",
-            "session",
-            "cell",
-            "snapshot",
-            "fact",
-            "plan",
-        ];
-        let calibration = (!keeps_calibration).then_some("calibration");
+        let kept = if keeps_calibration { "calibration" } else { "" };
         self.write(|transaction| {
-            for table in tables.into_iter().chain(calibration) {
+            // Whichever refers to which, in the end all are empty.
+            transaction.pragma_update(None, "defer_foreign_keys", true)?;
+            let mut query = transaction
+                .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> ?1")?;
+            let tables = query.query_map([kept], |row| row.get::<_, String>(0))?;
+            for table in tables.collect::<Result<Vec<_>, _>>()? {
                 transaction.execute(&format!("DELETE FROM {table}"), [])?;
             }
             Ok(())
@@ -506,7 +505,7 @@ impl Store {
         self.set("horizon", &to_json(&horizon))
     }
 
-    fn set(&self, column: &str, value: &dyn rusqlite::ToSql) -> Result<(), StoreError> {
+    fn set(&self, column: &str, value: &dyn ToSql) -> Result<(), StoreError> {
         self.run(&format!("UPDATE plan SET {column} = ?1"), [value])
     }
 
@@ -553,6 +552,29 @@ impl Store {
             "INSERT OR REPLACE INTO fact VALUES ('octavo', 'inputs', ?1)",
             [inputs],
         )
+    }
+
+    /// Keeps what was found, in place of what was found before: rows with these columns.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(crate) fn set_figures<T: ToSql>(
+        &mut self,
+        columns: &[&str],
+        rows: &[impl AsRef<[T]>],
+    ) -> Result<(), StoreError> {
+        let places = vec!["?"; columns.len()].join(", ");
+        let insert = format!(
+            "INSERT INTO figures ({}) VALUES ({places})",
+            columns.join(", ")
+        );
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM figures", [])?;
+            for row in rows {
+                transaction.execute(&insert, params_from_iter(row.as_ref()))?;
+            }
+            Ok(())
+        })
     }
 
     /// Keeps facts under a topic. The first value of a name stays; what it has
@@ -790,10 +812,10 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    fn collect<T>(
+    pub(crate) fn collect<T>(
         &self,
         sql: &str,
-        parameters: &[&dyn rusqlite::ToSql],
+        parameters: &[&dyn ToSql],
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let mut statement = self

@@ -1,4 +1,4 @@
--- The result store, version 7. docs/store.md describes it.
+-- The result store, version 9. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -151,4 +151,46 @@ CREATE TABLE consistency (
 CREATE TABLE audit (
     run    INTEGER PRIMARY KEY REFERENCES run,
     audit  TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE figures (
+    group_name                    TEXT,
+    cell                          TEXT,
+    is_reference                  INTEGER,
+    source                        TEXT,
+    database                      TEXT,
+    options                       TEXT,
+    workload                      TEXT,
+    data                          TEXT,
+    storage                       TEXT,
+    page_size_bytes               INTEGER,
+    memory_bytes                  INTEGER,
+    cpus                          INTEGER,
+    clients                       INTEGER,
+    copy                          INTEGER,
+    throughput_per_minute         REAL,
+    throughput_low                REAL,
+    throughput_high               REAL,
+    ratio                         REAL,
+    ratio_low                     REAL,
+    ratio_high                    REAL,
+    decision                      TEXT,
+    passes_counted                INTEGER,
+    p50_us                        INTEGER,
+    p99_us                        INTEGER,
+    hit_ratio                     REAL,
+    misses_per_transaction        REAL,
+    read_bytes_per_transaction    REAL,
+    written_bytes_per_transaction REAL,
+    log_bytes_per_transaction     REAL,
+    syncs_per_transaction         REAL,
+    device_reads_per_read         REAL,
+    mean_response_ms              REAL,
+    statements                    TEXT,
+    margin                        REAL,
+    created                       TEXT,
+    octavo                        TEXT,
+    p95_us                        INTEGER,
+    p999_us                       INTEGER,
+    cell_number                   INTEGER
 ) STRICT;

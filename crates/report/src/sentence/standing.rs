@@ -3,7 +3,7 @@
 
 use octavo_experiment::{
     lockstep::{Candidate, DepartureReason, Group, GroupJudgement, Judgement},
-    plan::Plan,
+    plan::{Factor, Plan},
     statistics::{Decision, Interval},
 };
 
@@ -45,7 +45,11 @@ pub fn standings(plan: &Plan, judgement: &Judgement) -> String {
     let cells = plan.cells();
     let groups = plan.groups();
     let said = groups.iter().zip(&judgement.groups).map(|(group, of)| {
-        let name = |place: usize| naming::level_alone(plan, &cells[group.cells[place]]);
+        let name = |place: usize| match &cells[group.cells[place]] {
+            // A number alone is no name.
+            cell if plan.compare == Factor::Copy => cell.level(Factor::Copy).with_noun(),
+            cell => naming::level_alone(plan, cell),
+        };
         let is_bound = |place: usize| cells[group.cells[place]].database.is_bound();
         let standing = of_group(plan.margin, group, of, name, is_bound).join(" · ");
         match plan.group_name(&cells[group.cells[0]]) {

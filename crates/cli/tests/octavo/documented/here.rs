@@ -172,7 +172,7 @@ pub(super) const READ: &[(&str, &str)] = &[
     ),
     (
         "octavo ab builds --database postgres --a bin=main/bin --b bin=patch/bin",
-        "needs two builds of the reader's; pull_request.rs runs such a command",
+        "needs two builds of the reader's",
     ),
     (
         "octavo emulate gp3-3000 --backing files --mount cloud",

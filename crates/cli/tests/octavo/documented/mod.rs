@@ -10,7 +10,7 @@ mod here;
 mod page;
 mod scene;
 
-use std::fs;
+use std::{fs, process::Command};
 
 use crate::{complaint, emulate::can_mount, external::UsersServer};
 use help::{Help, options_in};
@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 16] = [
+const RUN: [&str; 17] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -33,6 +33,7 @@ const RUN: [&str; 16] = [
     "docs/plans.md",
     "docs/predictions.md",
     "docs/recordings.md",
+    "docs/results.md",
     "docs/studies.md",
     "docs/tpce.md",
     "docs/value.md",
@@ -135,6 +136,39 @@ fn own_servers_page_works() {
 #[test]
 fn recordings_page_works() {
     Scene::new().types("docs/recordings.md");
+}
+
+#[test]
+fn results_page_draws_what_it_says() {
+    let scene = Scene::new();
+    scene.types("docs/results.md");
+    let store = rusqlite::Connection::open(scene.home().join("pages/octavo.db")).unwrap();
+    let mut query = store
+        .prepare(&block("docs/results.md", "sql", "FROM figures"))
+        .unwrap();
+    let cells = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let cells: Vec<String> = cells.map(Result::unwrap).collect();
+    assert_eq!(cells, ["4 KiB pages", "8 KiB pages", "16 KiB pages"]);
+    for (line, chart) in [
+        ("import sqlite3", "ratios.png"),
+        ("import duckdb", "ratios-duckdb.png"),
+    ] {
+        let script = block("docs/results.md", "python", line);
+        let output = Command::new("python3")
+            .args(["-c", &script])
+            .current_dir(scene.home())
+            .env("PYTHONPATH", repository().join("target/python"))
+            .env("MPLBACKEND", "Agg")
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "./test installs what it imports\n{}",
+            complaint(&output)
+        );
+        let drawn = fs::read(scene.home().join(chart)).unwrap();
+        assert!(drawn.starts_with(b"\x89PNG") && drawn.len() > 5000);
+    }
 }
 
 /// A reader's own file, the script of docs/own.md, and a trace.

@@ -67,7 +67,7 @@ impl Segment {
         let mut about: libc::shmid_ds = unsafe { std::mem::zeroed() };
         // SAFETY: the call writes to a value of the size that it expects.
         let found = unsafe { libc::shmctl(self.number, libc::IPC_STAT, &mut about) };
-        let is_own = (about.shm_perm.__key, about.shm_cpid) == (self.key, self.maker);
+        let is_own = (key(&about.shm_perm), about.shm_cpid) == (self.key, self.maker);
         let is_gone =
             about.shm_nattch == 0 || !Path::new(&format!("/proc/{}", self.maker)).exists();
         if found == 0 && is_own && is_gone {
@@ -144,6 +144,15 @@ fn dynamic_items(control: &[u8]) -> Vec<u32> {
 }
 
 /// The key, the number and the maker of each segment (proc_sysvipc(5)).
+/// The key, which C libraries name each in their own way.
+fn key(of: &libc::ipc_perm) -> libc::key_t {
+    #[cfg(target_env = "musl")]
+    let key = of.__ipc_perm_key;
+    #[cfg(not(target_env = "musl"))]
+    let key = of.__key;
+    key
+}
+
 #[cfg(test)]
 pub(super) fn segments() -> Vec<(libc::key_t, libc::c_int, libc::pid_t)> {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();

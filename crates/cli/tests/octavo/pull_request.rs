@@ -146,8 +146,14 @@ fn two_versions_are_compared_beside_one_and_itself() {
     let ratio = found["ratio"]["estimate"].as_f64().unwrap();
     assert!(ratio < 1.0, "{ratio}");
     let code = output.status.code().unwrap();
-    let is_beyond = found["ratio"]["high"].as_f64().unwrap() < 0.95;
-    assert_eq!(code == 3, is_quiet && is_beyond, "{said}");
+    // Without an end, as of a single batch where a pass was left out, nothing is beyond.
+    let high = found["ratio"]["high"].as_f64();
+    let is_beyond = high.is_some_and(|high| high < 0.95);
+    match is_quiet {
+        true => assert_eq!(code == 3, is_beyond, "{said}"),
+        // As far as A is from itself, B may be from what it is: the rest may be beyond all the same.
+        false => assert!(code == 4 || (code == 3) == is_beyond, "{said}"),
+    }
     assert_eq!(
         (&found["a"], &found["b"]),
         (&"page-size=4K".into(), &"page-size=64K".into())

@@ -216,9 +216,8 @@ impl Warmth {
     /// Whether reads hardly took time in the last quarter, nor before it, and nothing grew.
     fn hardly_reads(&self) -> bool {
         let quarters = self.quarters();
-        let grows = self.blocks.iter().any(|block| block.made > 0);
         self.can_tell()
-            && !grows
+            && !self.grows()
             && quarters.is_some_and(|of| of.reading.iter().all(|of| *of <= READING))
     }
 
@@ -236,17 +235,38 @@ impl Warmth {
         }
     }
 
-    /// About how many transactions it takes in all, at half the misses of the last quarter, which
-    /// become fewer; `None` where that cannot be told.
+    /// About how many transactions it takes in all, `None` where that cannot be told: to fill the
+    /// buffer at half the misses of the last quarter, which become fewer, or until it hardly misses or
+    /// hardly reads, if what it missed and read goes on falling as it fell.
     pub fn transactions_wanted(&self) -> Option<u64> {
         if let Some(filled) = self.filled {
             return Some(2 * filled);
         }
-        let last = self.quarters()?.misses[0];
+        let Quarters { misses, reading } = self.quarters()?;
         let left = (self.frames - self.misses) as f64;
-        let more = 2.0 * left / last;
-        let all = 2.0 * (self.transactions as f64 + more);
+        let full = 2.0 * (self.transactions as f64 + 2.0 * left / misses[0]);
+        let seldom = self.fallen_to(1.0 / HITTING as f64, misses);
+        let fast = self.fallen_to(READING, reading);
+        let fast = fast.filter(|_| !self.grows());
+        let all = [seldom, fast].into_iter().flatten().fold(full, f64::min);
         all.is_finite().then_some(all as u64)
+    }
+
+    /// Transactions until what was so much in the last quarter and in the one before is at most `goal`
+    /// in both, if it falls by the same share in as many transactions: each page that is kept is missed
+    /// once. `None` where it does not fall.
+    fn fallen_to(&self, goal: f64, [last, before]: [f64; 2]) -> Option<f64> {
+        let quarter = 0.25 * self.transactions as f64;
+        let fall = (before / last).ln();
+        let more = (last.max(goal) / goal).ln() * quarter / fall;
+        // The quarter before the last ends in the middle, and its mean is that of five eighths.
+        let all = (self.transactions as f64 - 0.5 * quarter + more) / 0.625;
+        (fall > 0.0).then_some(all)
+    }
+
+    /// Whether pages were made.
+    fn grows(&self) -> bool {
+        self.blocks.iter().any(|block| block.made > 0)
     }
 
     /// What the last quarter and the one before did, once there are enough blocks.
@@ -399,6 +419,38 @@ mod tests {
         // 96,000 misses are left, at 1 a transaction.
         assert_eq!(warmth.transactions_wanted(), Some(196_000));
         assert!((warmth.share() - 0.02).abs() < 1e-12);
+    }
+
+    /// What was said after an eighth of what it took is within a factor of two.
+    #[test]
+    fn what_it_takes_until_it_hardly_reads_is_foreseen() {
+        let (mut warmth, mut said) = (Warmth::new(1 << 40), Vec::new());
+        while warmth.state() == WarmUpState::Cold {
+            let block = next_block(warmth.transactions());
+            let share = 0.2 * (-(warmth.transactions() as f64) / 100_000.0).exp();
+            let referred = Referred {
+                misses: (block as f64 * 50.0 * share) as u64,
+                ..Referred::default()
+            };
+            warmth.see(block, &referred, share);
+            said.push((warmth.transactions(), warmth.transactions_wanted()));
+        }
+        let took = warmth.transactions();
+        assert!((550_000..650_000).contains(&took), "{took}");
+        let early = said.iter().find(|(done, _)| *done > took / 8).unwrap().1;
+        let early = early.unwrap() as f64 / took as f64;
+        assert!((0.5..2.0).contains(&early), "{early}");
+        // Pages that are made are read without a fall.
+        let mut growing = Warmth::new(1 << 40);
+        for round in 0..20 {
+            let referred = Referred {
+                misses: 600,
+                made: 500,
+                ..Referred::default()
+            };
+            growing.see(1000, &referred, 0.2 - 0.005 * f64::from(round));
+        }
+        assert!(growing.transactions_wanted() > Some(1_000_000_000));
     }
 
     #[test]

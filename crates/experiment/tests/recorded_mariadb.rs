@@ -33,11 +33,13 @@ fn ycsb(core: Core) -> impl Workload {
 /// held back), so a run that meets no burst has a sixth less: 191 to 261 bytes a transaction were
 /// measured, 193 in a run that failed with a bound of 10%, where 214 to 253 had been recorded.
 const LOG: f64 = 0.25;
-/// With some thousand pages misses were 0 to 9% off. Pages are written in a few batches a run: 4 to 46%.
-const UPDATED: [f64; 3] = [0.15, LOG, 0.80];
+/// With some thousand pages misses were 0 to 9% off. Pages are written in a few batches a run, 4 to 46%
+/// off: the bound is a factor of 2.2 either way.
+const UPDATED: [f64; 3] = [0.15, LOG, 1.20];
 /// A pool of a thousand pages reads those of rollback segments again and again unless they live in it
-/// for a second, and that hangs on the pace of each moment. Misses were 5 to 17% off, and once 37%.
-const UPDATED_IN_FEW: [f64; 3] = [0.45, LOG, 0.80];
+/// for a second, and that hangs on the pace of each moment. Misses were 5 to 17% off, and once 37%. Where
+/// a loaded machine took 2.4 ms for a transaction, they were 39% and pages written 92% too many.
+const UPDATED_IN_FEW: [f64; 3] = [0.55, LOG, 1.50];
 
 #[test]
 fn reads_by_key() {
@@ -58,5 +60,5 @@ fn reads_and_updates_of_small_pages() {
 fn updates_and_inserts_in_transactions() {
     let workload = Pgbench::new(3, Seed::new(1)).unwrap();
     // Of pgbench's transactions bursts are a smaller part: bytes of the log were 0 to 7% off.
-    compare(&server(PageSize::kib(4)), &workload, [0.15, 0.10, 0.80]);
+    compare(&server(PageSize::kib(4)), &workload, [0.15, 0.10, 1.20]);
 }

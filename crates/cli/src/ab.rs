@@ -14,16 +14,18 @@ use octavo_experiment::{
     campaign::{CampaignError, CampaignSettings, Requirements, Until, campaign},
     directory::STORE,
     findings::Findings,
+    forecast::Forecast,
     plan::{Design, Factor, Level, Plan, Storage, TestedDatabase},
 };
-use octavo_report::ab::Versions;
+use octavo_report::ab::{Forecasts, Versions};
 
 use crate::{
     advise::{plan_of, plan_of_own, show_script},
     devices::{emulator, storage},
     failure::Failure,
     flags::{AbFlags, CellFlags, Setting},
-    outcome, print,
+    outcome,
+    print::{self, PrintFlags},
     watcher::Watcher,
 };
 
@@ -40,10 +42,9 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     let watcher = Watcher::new(flags.progress)?;
     let (a, b) = (flags.a.clone(), flags.b.clone());
     let plan = plan(&mut flags, &a, &b, &watcher).map_err(Failure::of_plan)?;
-    let later = places(&flags.directory, &plan).map_err(Failure::Input)?;
     let budget = flags.campaign.budget.unwrap_or(BUDGET);
     let condition = flags.fail_if.condition;
-    let noise = CampaignSettings {
+    let mut noise = CampaignSettings {
         directory: flags.directory.join(PARTS[0]),
         plan: beside_itself(&plan),
         prediction: None,
@@ -55,18 +56,24 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         predict_first: false,
         emulator: emulator()?,
         keep_data: flags.campaign.keep_data,
-        later,
+        later: Vec::new(),
         // Their budgets are parts of one.
         command: None,
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
-    let both = CampaignSettings {
+    let mut both = CampaignSettings {
         directory: flags.directory.join(PARTS[1]),
         plan,
         budget: Some(budget - budget / 3),
         until: Some(condition.map_or(Until::Decided, Until::Told)),
         ..noise.clone()
     };
+    if flags.dry_run.is_dry {
+        watcher.finish();
+        return forecast(&noise, &both, budget, flags.print);
+    }
+    noise.later = places(&flags.directory, &both.plan).map_err(Failure::Input)?;
+    both.later.clone_from(&noise.later);
     fs::create_dir_all(&flags.directory)
         .with_context(|| format!("create {}", flags.directory.display()))
         .map_err(Failure::Input)?;
@@ -75,12 +82,7 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     let [noise, findings] = found.map_err(|(error, directory)| {
         // Nothing is left where nothing was made.
         let _not_empty = fs::remove_dir(&flags.directory);
-        match error {
-            CampaignError::Budget { .. } | CampaignError::UsedUp { .. } => {
-                outcome::with_remedy(&error, "use a larger --budget")
-            }
-            error => outcome::failure(error, &directory),
-        }
+        failure(error, &directory)
     })?;
     let versions = Versions {
         names: [&a, &b].map(|of| format!("{}={}", of.key, of.value)),
@@ -95,6 +97,41 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     )?;
     flags.fail_if.write(&findings.created, &versions.cases())?;
     versions.outcome().map_or(Ok(()), outcome::judged)
+}
+
+/// What the comparison in `directory` that ended without findings comes to.
+fn failure(error: CampaignError, directory: &Path) -> Failure {
+    match error {
+        CampaignError::Budget { .. } | CampaignError::UsedUp { .. } => {
+            outcome::with_remedy(&error, "use a larger --budget")
+        }
+        error => outcome::failure(error, directory),
+    }
+}
+
+/// Prints what both comparisons would take. What would be refused ends like the refusal itself.
+fn forecast(
+    noise: &CampaignSettings,
+    both: &CampaignSettings,
+    budget: Duration,
+    flags: PrintFlags,
+) -> Result<(), Failure> {
+    let estimate = |settings: &CampaignSettings| {
+        let found = Forecast::estimate(settings);
+        found
+            .map(|(forecast, _)| forecast)
+            .map_err(|error| failure(error, &settings.directory))
+    };
+    let forecasts = Forecasts {
+        a_a: estimate(noise)?,
+        forecast: estimate(both)?,
+    };
+    print::result(
+        flags,
+        || octavo_report::json(&forecasts),
+        || forecasts.document(),
+    )?;
+    check_both(noise, both, budget).map_err(|(error, directory)| failure(error, &directory))
 }
 
 /// Where A beside itself and B beside A are, in the directory.
@@ -136,7 +173,23 @@ fn measure(
     watcher: &Watcher,
 ) -> Result<[Findings; 2], (CampaignError, PathBuf)> {
     // What cannot be is refused before A is measured.
-    for (settings, parts) in [(noise, 3.0), (&both, 1.5)] {
+    check_both(noise, &both, budget)?;
+    let carried = |settings: &CampaignSettings| {
+        campaign(settings, watcher).map_err(|error| (error, settings.directory.clone()))
+    };
+    let noise = carried(noise)?;
+    let spent = Duration::try_from_secs_f64(noise.spent_s).unwrap_or_default();
+    both.budget = Some(budget.saturating_sub(spent));
+    Ok([noise, carried(&both)?])
+}
+
+/// Refuses what cannot be measured, or not within the budget of both. What fails has its directory.
+fn check_both(
+    noise: &CampaignSettings,
+    both: &CampaignSettings,
+    budget: Duration,
+) -> Result<(), (CampaignError, PathBuf)> {
+    for (settings, parts) in [(noise, 3.0), (both, 1.5)] {
         check(settings).map_err(|error| {
             // Users gave the whole budget, not this part of it.
             let error = match error {
@@ -156,13 +209,7 @@ fn measure(
             (error, settings.directory.clone())
         })?;
     }
-    let carried = |settings: &CampaignSettings| {
-        campaign(settings, watcher).map_err(|error| (error, settings.directory.clone()))
-    };
-    let noise = carried(noise)?;
-    let spent = Duration::try_from_secs_f64(noise.spent_s).unwrap_or_default();
-    both.budget = Some(budget.saturating_sub(spent));
-    Ok([noise, carried(&both)?])
+    Ok(())
 }
 
 /// Directories that both comparisons write to: the process is held to those of the first otherwise.

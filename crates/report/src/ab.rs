@@ -4,6 +4,7 @@ use octavo_experiment::{
     caveats::Severity,
     condition::{Condition, Holds},
     findings::{CellFindings, Findings},
+    forecast::Forecast,
     plan::Factor,
     statistics::{Decision, Interval},
 };
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     document::{Block, Depth, Document, Section, Table},
-    naming,
+    forecast, naming,
     number::{change, change_interval, list, number, percent, ratio_interval, share_of_change},
     outcome::{Case, Outcome},
     sentence::{caveats, confidence, decision},
@@ -101,6 +102,27 @@ impl Versions<'_> {
             self.noise_decision(),
             Some(Decision::Better | Decision::Worse)
         )
+    }
+}
+
+/// What both comparisons would take, of which A beside itself comes first.
+#[derive(Serialize)]
+pub struct Forecasts {
+    /// A beside itself.
+    pub a_a: Forecast,
+    /// B beside A, with the budget that is left if the first needs all of its own.
+    pub forecast: Forecast,
+}
+
+impl Forecasts {
+    /// The same for people.
+    pub fn document(&self) -> Document {
+        let parts = [
+            ("A beside itself", &self.a_a),
+            ("B beside A", &self.forecast),
+        ];
+        let sections = parts.map(|(heading, of)| forecast::sections(of, heading));
+        Document::new("Dry run", sections.into_iter().flatten())
     }
 }
 

@@ -19,11 +19,16 @@ pub fn forecast(forecast: &Forecast) -> Document {
         .name
         .clone()
         .unwrap_or_else(|| "Dry run".into());
+    let sections = sections(forecast, &title);
+    Document::new(title, sections)
+}
+
+/// The same of one experiment of several, under its own heading.
+pub(crate) fn sections(forecast: &Forecast, heading: &str) -> [Section; 4] {
     let mut section = Section::new("forecast", "");
-    section.heading(&title);
+    section.heading(heading);
     section.push(Block::Values(summary(forecast)));
-    let others = [cells, space, times].map(|section| section(forecast));
-    Document::new(title, [section].into_iter().chain(others))
+    [section, cells(forecast), space(forecast), times(forecast)]
 }
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {

@@ -8,7 +8,8 @@ use super::{
     experiment::CellFlags,
     own::OwnFlags,
     shared::{
-        CampaignFlags, DatabaseFlag, DeviceFlag, FailIfFlag, SliceFlags, device_help, directory,
+        CampaignFlags, DatabaseFlag, DeviceFlag, DryRunFlag, FailIfFlag, SliceFlags, device_help,
+        directory,
     },
 };
 use crate::{print::PrintFlags, progress::ProgressFlags, workload::without_loaded_rows};
@@ -48,6 +49,9 @@ pub(crate) struct AbFlags {
 
     #[command(flatten)]
     pub(crate) fail_if: FailIfFlag,
+
+    #[command(flatten)]
+    pub(crate) dry_run: DryRunFlag,
 
     #[command(flatten)]
     pub(crate) campaign: CampaignFlags,

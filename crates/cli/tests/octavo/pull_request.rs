@@ -258,3 +258,38 @@ fn versions_that_are_none_are_refused_and_leave_nothing() {
         assert!(!directory.exists(), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_dry_run_of_versions_has_both_comparisons_and_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("work");
+    let modes = [
+        "--a=journal-mode=wal",
+        "--b=journal-mode=delete",
+        "--dry-run",
+    ];
+    let output = ab(&directory, &[&modes[..], &["--json"]].concat());
+    assert!(output.status.success(), "{}", complaint(&output));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let parts = [&found["a_a"], &found["forecast"]];
+    assert_eq!(
+        parts.map(|of| of["cells"].as_array().unwrap().len()),
+        [2, 2]
+    );
+    assert_eq!(parts.map(|of| of["budget_s"].clone()), [100.0, 200.0]);
+    let output = ab(&directory, &modes);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    for wanted in ["A beside itself", "B beside A", "journal-mode=delete"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    // It refuses as the comparison itself.
+    let refused = |arguments: &[&str]| {
+        let all = [&modes[..2], &["--data=4TiB"], arguments].concat();
+        let output = ab(&directory, &all);
+        assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+        complaint(&output)
+    };
+    assert_eq!(refused(&["--dry-run"]), refused(&[]));
+    assert!(!directory.exists());
+}

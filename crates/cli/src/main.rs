@@ -11,6 +11,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod curve;
+mod defaults;
 mod devices;
 mod documents;
 mod emulate;
@@ -52,10 +53,14 @@ fn main() -> ExitCode {
     if version::is_wanted(arguments.get(1..).unwrap_or_default()) {
         return end(version::verbose());
     }
-    let flags = match guide::parse(&arguments) {
+    let arguments = match defaults::complete(arguments) {
+        Ok(arguments) => arguments,
+        Err(failure) => return end(Err(failure)),
+    };
+    let flags = match guide::parse(arguments) {
         Ok(flags) => flags,
         Err(error) if error.use_stderr() => {
-            print::aside(&format!("octavo: {}", usage::complaint(&error, &arguments)));
+            print::aside(&format!("octavo: {}", usage::complaint(&error, arguments)));
             return ExitCode::from(2);
         }
         // Help and version were asked for.

@@ -15,6 +15,7 @@ use octavo_experiment::{
 use octavo_report::outcome::Outcome;
 
 use crate::{
+    defaults,
     failure::Failure,
     limits::TOO_MANY_FILES,
     output,
@@ -104,7 +105,7 @@ pub(crate) fn with_remedy(error: &CampaignError, remedy: &str) -> Failure {
 
 /// This command as people can repeat it with another budget.
 pub(crate) fn command() -> String {
-    without_budget(std::env::args_os().skip(1))
+    without_budget(defaults::words())
 }
 
 /// The command line without its budget, and without values of a script's variables: they may be

@@ -89,6 +89,19 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
 /// Commands that calibrate all the same: their profile is used by others.
 pub(super) const CALIBRATED: &[&str] = &["octavo advise --passes 8", "octavo advise --budget 30s"];
 
+/// The workload of commands that name none and have no option of the default one: its rows are loaded in
+/// a moment, and are more than the memory of [`SHORT`] holds. TPC-C is loaded by other tests.
+pub(super) const WORKLOAD: &[&str] = &["--workload=ycsb-a", "--records=10000"];
+
+/// Options that only some workloads have.
+pub(super) const OF_WORKLOADS: &[&str] = &[
+    "--warehouses",
+    "--customers",
+    "--records",
+    "--scale",
+    "--mix",
+];
+
 /// The least rows of each workload, for commands that load some.
 pub(super) const ROWS: &[(&str, &[&str])] = &[
     ("tpcc", &["--warehouses=1"]),

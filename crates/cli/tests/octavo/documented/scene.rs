@@ -13,7 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::{
-    here::{BEGUN, CALIBRATED, INSTEAD, MYSQL, POSTGRES, READ, ROWS, SHORT, STORAGE},
+    here::{
+        BEGUN, CALIBRATED, INSTEAD, MYSQL, OF_WORKLOADS, POSTGRES, READ, ROWS, SHORT, STORAGE,
+        WORKLOAD,
+    },
     page::{self, words},
 };
 use crate::{complaint, octavo};
@@ -231,12 +234,21 @@ fn rows(words: &[String]) -> &'static [&'static str] {
         (Some(workload), _) => workload,
         // They are the reader's own.
         (None, _) if words.iter().any(|word| word == "--copy-of") => return &[],
-        (None, "advise" | "predict" | "ab") => "tpcc",
+        (None, "advise" | "predict" | "ab") => match has_any(words, OF_WORKLOADS) {
+            true => "tpcc",
+            false => return WORKLOAD,
+        },
         // Those that are loaded, or the default.
         (None, _) => return &[],
     };
     let rows = ROWS.iter().find(|(name, _)| workload.starts_with(name));
     rows.map(|(_, rows)| *rows).unwrap_or_default()
+}
+
+/// Whether one of these options is among the words.
+fn has_any(words: &[String], options: &[&str]) -> bool {
+    let mut names = words.iter().map(|word| word.split('=').next());
+    names.any(|name| name.is_some_and(|name| options.contains(&name)))
 }
 
 /// The words with each run of `old` among them replaced by `new`.

@@ -10,6 +10,7 @@
 use std::ops::ControlFlow;
 
 use octavo_units::{ByteCount, PageSize, Seed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -25,7 +26,7 @@ const STEP: f64 = 1.02;
 pub const FRAMES_MIN: usize = 10;
 
 /// All that was found of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceCurves {
     /// Its files, in the order in which they were read.
     pub files: Vec<TraceFile>,
@@ -42,7 +43,7 @@ pub struct TraceCurves {
 }
 
 /// One file of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TraceFile {
     /// As it was given.
     pub name: String,
@@ -51,7 +52,7 @@ pub struct TraceFile {
 }
 
 /// Counts of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Requested {
     /// Those with bytes.
     pub requests: u64,
@@ -62,7 +63,7 @@ pub struct Requested {
 }
 
 /// What buffers of pages of one size miss.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PageSizeCurves {
     /// The size.
     pub page_size: PageSize,
@@ -82,7 +83,7 @@ pub struct PageSizeCurves {
 }
 
 /// How much a sample has.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SampleSize {
     /// The share of pages that was to be in it.
     pub rate: f64,
@@ -91,7 +92,7 @@ pub struct SampleSize {
 }
 
 /// What one buffer misses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Its size.
     pub memory: ByteCount,
@@ -104,7 +105,7 @@ pub struct Point {
 }
 
 /// A policy with several buffers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PolicyPoints {
     /// Which.
     pub policy: NamedPolicy,

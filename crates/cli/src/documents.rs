@@ -3,6 +3,11 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use octavo_device::{fit::Fit, profile::Profile};
+use octavo_emulate::Statistics;
+use octavo_experiment::{check::CheckResult, dataset::Manifest, forecast::Forecast};
+use octavo_report::Schemas;
+
 use crate::{failure::Failure, print};
 
 /// A page of docs/.
@@ -32,14 +37,31 @@ static PAGES: &[Page] = pages! {
     "ARCHITECTURE"
 };
 
-/// The pages by all their names, as a flag.
-pub(crate) fn pages() -> impl TypedValueParser<Value = &'static Page> {
+/// No page, but printed like one: the schema of results for programs.
+const SCHEMA: &str = "json-schema";
+
+/// What can be printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Document {
+    /// A page of docs/.
+    Page(&'static Page),
+    /// The schema of what `--json` prints.
+    Schema,
+}
+
+/// The documents by all their names, as a flag.
+pub(crate) fn documents() -> impl TypedValueParser<Value = Document> {
     let names = PAGES
         .iter()
         .map(|page| PossibleValue::new(page.name).aliases(page.aliases));
+    let names = names.chain([PossibleValue::new(SCHEMA)]);
     PossibleValuesParser::new(names).try_map(|given| {
-        let found = PAGES.iter().find(|page| page.is_named(&given));
-        found.ok_or("no such page")
+        let page = PAGES.iter().find(|page| page.is_named(&given));
+        match page {
+            Some(page) => Ok(Document::Page(page)),
+            None if given == SCHEMA => Ok(Document::Schema),
+            None => Err("no such page"),
+        }
     })
 }
 
@@ -55,16 +77,32 @@ impl Page {
     }
 }
 
-/// Prints a page, or what pages there are.
-pub(crate) fn docs(page: Option<&Page>) -> Result<(), Failure> {
-    if let Some(page) = page {
-        return print::text(page.text);
+/// Prints a document, or what there are.
+pub(crate) fn docs(document: Option<Document>) -> Result<(), Failure> {
+    match document {
+        Some(Document::Page(page)) => return print::text(page.text),
+        Some(Document::Schema) => return print::text(&format!("{}\n", schema())),
+        None => {}
     }
     let lines = PAGES
         .iter()
         .map(|page| format!("{:<14} {}\n", page.name, page.title()));
     let list: String = lines.collect();
-    print::text(&format!("{list}\nTo read one: octavo docs NAME\n"))
+    print::text(&format!(
+        "{list}{SCHEMA:<14} What --json prints, as JSON Schema\n\nTo read one: octavo docs NAME\n"
+    ))
+}
+
+/// The schema of all that commands print with `--json`.
+fn schema() -> String {
+    Schemas::default()
+        .with::<Forecast>("dry-run")
+        .with::<CheckResult>("check")
+        .with::<Fit>("devices-fit")
+        .with::<Statistics>("emulate")
+        .bare::<Manifest>("load")
+        .bare::<Profile>("calibrate")
+        .text()
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         Command::Load(flags) => load::load(flags),
         Command::Bench(flags) => bench::bench(flags),
         Command::Check(flags) => check::check(flags),
-        Command::Docs(flags) => documents::docs(flags.page),
+        Command::Docs(flags) => documents::docs(flags.document),
         Command::Man(flags) => manual::man(&flags),
         Command::Completions(flags) => manual::completions(&flags),
     };

@@ -34,13 +34,14 @@ use octavo_workload::{
     population::RowBatch,
     schema::{Column, ColumnKind},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hash128, Hasher128, SipHasher24};
 
 use crate::Inspection;
 
 /// What one table holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TableContent {
     /// The table's name.
     pub table: String,

@@ -6,10 +6,11 @@ use std::{
 };
 
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Counts since a start. Subtract an earlier reading for an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Pages found in the buffer.
     pub buffer_hits: u64,

@@ -1,6 +1,7 @@
 //! A started database.
 
 use octavo_workload::Connection;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Counters, Result};
@@ -76,7 +77,7 @@ pub trait Running: Send + Sync {
 }
 
 /// How a database's reads get to its storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoragePath {
     /// Direct I/O: every miss of the buffer is a request to the device.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::connection::Access;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a database is run.
@@ -22,7 +23,9 @@ pub struct Settings {
 
 /// How transactions are kept apart, by the names of the SQL standard. What a
 /// database makes of a name is its own; its conditions say so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// READ COMMITTED.

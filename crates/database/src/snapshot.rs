@@ -3,6 +3,7 @@
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::DatabaseError;
@@ -41,7 +42,7 @@ pub struct LoadReport {
 }
 
 /// How a snapshot was copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreMethod {
     /// Shared extents (`FICLONE`).

@@ -2,6 +2,7 @@
 //! profiles and simulators.
 
 use octavo_units::{ByteCount, Moment, QueueDepth, Seed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{point::PointSpec, request::Request};
@@ -135,7 +136,7 @@ pub struct Completion {
 
 /// What a device has done. `media` is what lies behind caches and translation:
 /// platters or flash; a device that knows nothing of it leaves 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Read requests completed or in flight.
     pub reads: u64,

@@ -1,10 +1,11 @@
 //! What is known of storage: its file system and the block device below. A
 //! profile carries these facts; reading them from the system is not done here.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The facts about the storage under a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct StorageFacts {
     /// Type of the file system, like `ext4`.
@@ -71,7 +72,7 @@ pub struct StorageFacts {
 }
 
 /// A block device's major and minor number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceNumber {
     /// The major number: which driver.
     pub major: u32,

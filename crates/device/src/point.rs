@@ -1,12 +1,13 @@
 //! One point of a measurement: how storage is loaded.
 
 use octavo_units::{ByteCount, QueueDepth, RequestSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request::{Mix, Pattern};
 
 /// One thing to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct PointSpec {
     /// The share of reads.
     pub mix: Mix,
@@ -124,7 +125,7 @@ impl std::fmt::Display for PointSpec {
 }
 
 /// Whether a write is followed by `fdatasync` before it counts as completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
     /// A write is complete when the device has taken it, perhaps in a cache.

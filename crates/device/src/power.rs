@@ -6,13 +6,14 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sourced::{Bounded, Impossible, Sourced, require};
 
 /// The `[power]` table of an entry. Of an array it is what the array draws
 /// besides its members.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
     /// Watts when it has nothing to do.
@@ -88,7 +89,7 @@ impl Draw {
 }
 
 /// What a device took in a time. Times are the device's own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Energy {
     /// Joules in all: idle power for all of the time, and the difference to
     /// active power for the time that it was busy.

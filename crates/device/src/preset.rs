@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use octavo_units::{ByteCount, QueueDepth, RequestSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// How thoroughly the storage is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// What `octavo advise` needs: 22 points on 512 MiB, about 15 s.

@@ -3,6 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one request does.
@@ -87,7 +88,7 @@ impl Request {
 }
 
 /// In which order offsets are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// Uniform over the range, aligned to the request size, with repetition.
@@ -107,7 +108,7 @@ impl fmt::Display for Pattern {
 
 /// The share of reads among requests, in whole percent; each request is drawn
 /// independently. Written `read`, `write`, or like `75/25`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mix {
     read_percent: u8,

@@ -6,11 +6,12 @@ use std::{
     ops::{Bound, Deref, RangeBounds},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A value with its source, in TOML a pair: `read_us = [25, "data sheet, table
 /// 3"]`. An entry without a source is not valid.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "(T, String)", into = "(T, String)")]
 #[serde(bound(
     serialize = "T: Clone + Serialize",
@@ -150,7 +151,7 @@ macro_rules! parameters {
         }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $name $(<$generic>)? {
             $($(#[$meta])* pub $field: $type,)*

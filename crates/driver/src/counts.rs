@@ -3,6 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use octavo_workload::{Outcome, TransactionKind, connection::Conflict};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::latency::{Latencies, Percentiles};
@@ -108,7 +109,7 @@ pub struct KindCounts {
 }
 
 /// A limit of response times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ResponseTime {
     /// 90% have to be answered within this many seconds.
     pub limit_s: f64,
@@ -253,6 +254,32 @@ impl Serialize for KindCounts {
     }
 }
 
+impl JsonSchema for KindCounts {
+    fn schema_name() -> Cow<'static, str> {
+        "KindCounts".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let count = generator.subschema_for::<u64>();
+        let mut properties = serde_json::Map::new();
+        for name in Self::OUTCOMES.into_iter().chain(["retries"]) {
+            properties.insert(name.into(), count.clone().to_value());
+        }
+        for (name, schema) in [
+            ("name", generator.subschema_for::<String>()),
+            ("latency_us", generator.subschema_for::<Percentiles>()),
+            (
+                "response_time",
+                generator.subschema_for::<Option<ResponseTime>>(),
+            ),
+        ] {
+            properties.insert(name.into(), schema.to_value());
+        }
+        let required: Vec<String> = properties.keys().cloned().collect();
+        json_schema!({ "type": "object", "properties": properties, "required": required })
+    }
+}
+
 /// The sum, or the largest number where that is less: a damaged store may hold
 /// any counts.
 fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
@@ -369,18 +396,42 @@ impl Counts {
     }
 }
 
+/// [`Counts`] as JSON.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Counts")]
+struct CountsFields<'a> {
+    transactions: u64,
+    failed: u64,
+    retries: u64,
+    counted: u64,
+    latency_us: Percentiles,
+    kinds: Vec<&'a KindCounts>,
+    changed_bytes: u64,
+}
+
 impl Serialize for Counts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kinds: Vec<&KindCounts> = self.kinds.iter().filter(|kind| !kind.is_idle()).collect();
-        let mut object = serializer.serialize_struct("Counts", 7)?;
-        object.serialize_field("transactions", &self.transactions())?;
-        object.serialize_field("failed", &self.failed())?;
-        object.serialize_field("retries", &self.retries())?;
-        object.serialize_field("counted", &self.counted())?;
-        object.serialize_field("latency_us", &self.percentiles())?;
-        object.serialize_field("kinds", &kinds)?;
-        object.serialize_field("changed_bytes", &self.changed_bytes)?;
-        object.end()
+        let kinds = self.kinds.iter().filter(|kind| !kind.is_idle());
+        let fields = CountsFields {
+            transactions: self.transactions(),
+            failed: self.failed(),
+            retries: self.retries(),
+            counted: self.counted(),
+            latency_us: self.percentiles(),
+            kinds: kinds.collect(),
+            changed_bytes: self.changed_bytes,
+        };
+        fields.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Counts {
+    fn schema_name() -> Cow<'static, str> {
+        CountsFields::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        CountsFields::json_schema(generator)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Latencies as histograms, and as the figures that people compare.
 
+use std::borrow::Cow;
+
 use hdrhistogram::{
     Histogram,
     serialization::{Deserializer, Serializer, V2Serializer},
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, ser};
 
 /// The longest latency that a histogram holds, 10 minutes; longer ones count
@@ -14,7 +17,7 @@ const LATENCY_US_MAX: u64 = 600_000_000;
 const DIGITS: u8 = 3;
 
 /// What a histogram of microseconds says, three digits exact.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
     /// Arithmetic mean.
     pub mean_us: f64,
@@ -182,6 +185,20 @@ impl Serialize for Latencies {
     /// As its percentiles.
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.percentiles().serialize(serializer)
+    }
+}
+
+impl JsonSchema for Latencies {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Latencies".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Percentiles>()
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use octavo_database::Counters;
 use octavo_units::ByteCount;
 use octavo_workload::Audit;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 
 /// What waited: arrivals of an open loop, or terminals whose operators have
 /// submitted, for a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Backlog {
     /// Due and not begun when the measured part began.
     pub begin: u64,
@@ -47,10 +48,11 @@ pub(crate) fn chance(connections: u32) -> u64 {
 }
 
 /// The result of driving a database.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Measurement {
     /// Length of the warm-up.
     #[serde(rename = "warm_up_s", serialize_with = "seconds")]
+    #[schemars(with = "f64")]
     pub warm_up: Duration,
     /// Pages read in it.
     pub warm_up_misses: u64,
@@ -62,6 +64,7 @@ pub struct Measurement {
     /// Length of the measured part that the figures are of: without what
     /// [`Steadiness::cut_s`] leaves out.
     #[serde(rename = "measured_s", serialize_with = "seconds")]
+    #[schemars(with = "f64")]
     pub measured: Duration,
     /// Whether an interrupt ended it early.
     pub interrupted: bool,

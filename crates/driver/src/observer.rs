@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::counts::Counts;
@@ -42,7 +43,7 @@ impl DriverObserver for Unobserved {}
 
 /// One second of a run, warm-up included. A diagnostic, never a sample of the
 /// statistics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
     /// Time since the clients began, at the end of the sample.
     pub at: Duration,

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Numbers of clients at work, one after the other: from the first by so many more to the
@@ -87,6 +88,20 @@ impl Serialize for ClientSteps {
     }
 }
 
+impl JsonSchema for ClientSteps {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ClientSteps".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
 impl FromStr for ClientSteps {
     type Err = ClientStepsError;
 
@@ -108,18 +123,19 @@ impl TryFrom<String> for ClientSteps {
 }
 
 /// Clients that begin step by step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "StoredRamp")]
 pub struct Ramp {
     /// How many are at work in each step.
     pub clients: ClientSteps,
     /// How long each step lasts.
     #[serde(rename = "step_s", serialize_with = "crate::seconds")]
+    #[schemars(with = "f64")]
     pub step: Duration,
 }
 
 /// A ramp as it is written, before it is known whether it can be.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct StoredRamp {
     clients: ClientSteps,
     step_s: f64,

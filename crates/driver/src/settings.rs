@@ -4,12 +4,13 @@ use std::{fmt, time::Duration};
 
 use octavo_units::{Rate, Seed};
 use octavo_workload::{Workload, user::Pace};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{arrivals::ArrivalProcess, ramp::Ramp};
 
 /// How transactions reach the connections.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "loop")]
 pub enum Load {
     /// Each terminal submits as soon as it has its answer. With as many

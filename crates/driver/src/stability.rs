@@ -1,5 +1,6 @@
 //! How even a run was: a result of its own. What windows are is [`octavo_units::spread`]'s.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 const SECOND_MIN_S: f64 = 0.9;
 
 /// How even the throughput was in the time of the figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stability {
     /// Length of the windows, s: 10, or a tenth of the run where that is less.
     pub window_s: f64,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use octavo_device::{Command, Counters};
 use octavo_units::Moment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::lead::Lead;
@@ -168,7 +169,7 @@ impl OperationTally {
 }
 
 /// What an emulation did, in the device's time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Statistics {
     /// Reads that reached the device.
     pub reads: OperationStatistics,
@@ -188,7 +189,7 @@ pub struct Statistics {
 }
 
 /// Requests of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OperationStatistics {
     /// How many were answered.
     pub requests: u64,
@@ -204,7 +205,7 @@ pub struct OperationStatistics {
 }
 
 /// Latencies in microseconds; 0 where there were no requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Latency {
     /// Mean.
     pub us_mean: f64,
@@ -232,7 +233,7 @@ impl Latency {
 }
 
 /// Whether answers came when the model says, in real time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Punctuality {
     /// Share of the requests that were answered within [`LATE`] of the model's
     /// moment.
@@ -253,7 +254,7 @@ pub struct Punctuality {
 }
 
 /// The device's own counters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DeviceCounters {
     /// Read requests; one of a file can be several on the device.
     pub reads: u64,

@@ -1,6 +1,7 @@
 //! Whether the load that was generated is the one that was asked for.
 
 use octavo_workload::{Audit, AuditDistribution, AuditLine, AuditRule};
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
@@ -12,7 +13,7 @@ const CHANCE: f64 = 1e-5;
 const EXPECTED_MIN: f64 = 10.0;
 
 /// How a comparison ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
     /// Within what chance allows.
@@ -24,7 +25,7 @@ pub enum Agreement {
 }
 
 /// One property of the generated load, compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AuditFinding {
     /// What was counted.
     pub name: String,
@@ -37,7 +38,7 @@ pub struct AuditFinding {
 }
 
 /// A figure and what it is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "figure")]
 pub enum Figure {
     /// A share.

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::store::{Store, StoreError};
@@ -18,7 +19,7 @@ const MEASURED_MIN: Duration = Duration::from_secs(3);
 const WARM_UP_MIN: Duration = Duration::from_millis(500);
 
 /// Passes that took longer than the budget: nothing is compared with fewer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverBudget {
     /// How many there are at least.
     pub passes: usize,

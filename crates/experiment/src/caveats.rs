@@ -2,6 +2,7 @@
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::{LeftOut, SampledTable, Share};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 pub use crate::budget::OverBudget;
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// A statement that often found or changed no row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MissedStatement {
     /// Where it stands.
     pub name: String,
@@ -22,7 +23,7 @@ pub struct MissedStatement {
 }
 
 /// A cell whose ratio moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MovedRatio {
     /// Which.
     pub cell: Cell,
@@ -33,7 +34,7 @@ pub struct MovedRatio {
 
 /// Passes at the beginning of each sitting that do not count for a group: copies were young, and a
 /// ratio moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct YoungPasses {
     /// How many of each.
     pub passes: u32,
@@ -46,7 +47,7 @@ pub struct YoungPasses {
 
 /// What a caveat does to the verdict; the worst is the greatest. docs/verdicts.md has which
 /// caveat is what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Nothing: something could not be checked, or a few passes were left out.
@@ -64,7 +65,7 @@ pub enum Severity {
 const OTHER_BALANCE: f64 = 0.25;
 
 /// One reason to doubt figures. Shares are 0 to 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "caveat", rename_all = "snake_case")]
 pub enum Caveat {
     /// A build without optimization measured, so figures are too low.
@@ -381,7 +382,7 @@ pub enum Caveat {
 }
 
 /// A cell with runs whose warm-up did not fill the buffer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UnfilledCell {
     /// The cell.
     pub cell: Cell,
@@ -520,6 +521,14 @@ pub(crate) fn sort(caveats: &mut [Caveat]) {
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity()));
 }
 
+/// A caveat as JSON has it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Rated<'a> {
+    #[serde(flatten)]
+    caveat: &'a Caveat,
+    severity: Severity,
+}
+
 /// Caveats with their severity.
 ///
 /// # Errors
@@ -528,12 +537,6 @@ pub(crate) fn with_severity<S: Serializer>(
     caveats: &[Caveat],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Rated<'a> {
-        #[serde(flatten)]
-        caveat: &'a Caveat,
-        severity: Severity,
-    }
     serializer.collect_seq(caveats.iter().map(|caveat| Rated {
         caveat,
         severity: caveat.severity(),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use octavo_database::{Database, DatabaseError, TableContent, contents, expected_contents};
 use octavo_workload::{Condition, Workload};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// What a check found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckResult {
     /// What was loaded.
     pub loaded: Manifest,
@@ -27,7 +28,7 @@ pub struct CheckResult {
 }
 
 /// A database that was looked at.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Checked {
     /// Why it could not be read to its end; then there is nothing else.
     pub unreadable: Option<String>,

@@ -8,6 +8,7 @@ use octavo_workload::{
     DataSpec, WorkloadName,
     user::{OwnScript, Pace},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// What two stores say of the same cells.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
     /// How the figures of the first and of the second came about.
     pub sources: [Source; 2],
@@ -47,7 +48,7 @@ pub struct Comparison {
 }
 
 /// A condition that was not the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The condition.
     pub name: String,
@@ -58,7 +59,7 @@ pub struct Difference {
 }
 
 /// A cell that both have.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CellComparison {
     /// The cell in words.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -34,7 +35,7 @@ const EXACTLY_1: Interval = Interval {
 
 /// What a person risks who follows the answer; the least trust comes first. [`confidence`] has
 /// the rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfidenceLevel {
     /// As much as models are off, which intervals do not show.
@@ -48,7 +49,7 @@ pub enum ConfidenceLevel {
 }
 
 /// Why it is not more.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum ConfidenceLimit {
     /// Models said all of it.
@@ -87,7 +88,7 @@ pub enum ConfidenceLimit {
 }
 
 /// How far the answer can be trusted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Confidence {
     /// What is risked.
     pub trust: ConfidenceLevel,

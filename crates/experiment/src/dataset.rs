@@ -14,6 +14,7 @@ use octavo_database::{Database, DatabaseError, LoadReport};
 use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Workload, user::CopyOf};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -38,7 +39,7 @@ const COPY: &str = "run";
 const MIX: &str = "run.mix";
 
 /// What was loaded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// The form of this manifest.
     pub format: u32,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use octavo_device::power::Energy;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// What a cell's transactions took of the device's energy, over its runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CellEnergy {
     /// Joules of the device ÷ transactions, committed or rolled back as
     /// specified, of every kind.
@@ -31,7 +32,7 @@ pub struct CellEnergy {
 
 /// What a cell's transactions took of the machine's energy, over its runs. Joules are those
 /// of [`EnergyScope`] ÷ transactions, committed or rolled back as specified, of every kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CellMachineEnergy {
     /// Of what it is.
     pub covers: EnergyScope,

@@ -15,6 +15,7 @@ mod time;
 use octavo_database::StoragePath;
 use octavo_device::profile::Profile;
 use octavo_workload::{Audit, AuditLine};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -39,7 +40,7 @@ pub use stability::CellStability;
 pub use time::{Tail, TransactionTime};
 
 /// Everything that a report says.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Findings {
     /// The version of Octavo that measured.
     pub octavo: String,
@@ -117,11 +118,12 @@ pub struct Findings {
     pub elsewhere: Vec<OtherDisk>,
     /// What a reader must know before believing the figures, the worst first.
     #[serde(serialize_with = "caveats::with_severity")]
+    #[schemars(with = "Vec<caveats::Rated<'_>>")]
     pub caveats: Vec<Caveat>,
 }
 
 /// Passes that are left out of all figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ScreenedPasses {
     /// Those that took much longer than the others.
     pub slow: usize,

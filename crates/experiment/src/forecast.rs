@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// What an experiment would do and take.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Forecast {
     /// The plan.
     pub plan: Plan,
@@ -42,9 +43,11 @@ pub struct Forecast {
     pub calibrate: bool,
     /// Time for everything; `None` for as long as it takes.
     #[serde(rename = "budget_s", serialize_with = "seconds_if_known")]
+    #[schemars(with = "Option<f64>")]
     pub budget: Option<Duration>,
     /// About the time of calibrating and of making the snapshots.
     #[serde(rename = "making_s_about", serialize_with = "octavo_driver::seconds")]
+    #[schemars(with = "f64")]
     pub making: Duration,
     /// About the time in which a sitting of all cells begins: copies and
     /// warm-ups.
@@ -52,14 +55,16 @@ pub struct Forecast {
         rename = "beginning_s_about",
         serialize_with = "octavo_driver::seconds"
     )]
+    #[schemars(with = "f64")]
     pub beginning: Duration,
     /// The least time in which the plan makes sense.
     #[serde(rename = "time_s_min", serialize_with = "octavo_driver::seconds")]
+    #[schemars(with = "f64")]
     pub time_min: Duration,
 }
 
 /// A cell of a forecast.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ForecastCell {
     /// Its number, from 0.
     pub cell: usize,
@@ -74,7 +79,7 @@ pub struct ForecastCell {
 }
 
 /// Rows to be loaded.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ForecastSnapshot {
     /// The database with its options.
     pub database: String,
@@ -91,7 +96,7 @@ pub struct ForecastSnapshot {
 }
 
 /// Space for an experiment.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ForecastSpace {
     /// Where.
     pub directory: PathBuf,

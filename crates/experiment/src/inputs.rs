@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use octavo_units::PageSize;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// One of the things that a cell was predicted from.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Input {
     /// Which.
     pub name: InputName,
@@ -26,7 +27,7 @@ pub struct Input {
 }
 
 /// How well something is known: standard deviations of its logarithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Uncertainty {
     /// Of what is the same for all cells, such as how fast a machine is.
     pub shared: f64,
@@ -35,7 +36,7 @@ pub struct Uncertainty {
 }
 
 /// What a prediction is made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputName {
     /// What processors take for a transaction.

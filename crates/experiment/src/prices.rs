@@ -5,6 +5,7 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// What the names of storages follow in facts.
@@ -19,7 +20,7 @@ const PRICE_MAX: f64 = 1e15;
 const CURRENCY_MAX: usize = 12;
 
 /// Prices, in one currency. What is not known is `None`, never 0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Prices {
     /// The currency's name or sign, as it is printed behind figures.
     pub currency: Option<Currency>,
@@ -30,16 +31,17 @@ pub struct Prices {
     /// Storages by name: as the plan names them (`device:NAME` or `NAME`, a path, empty for
     /// the directory that the experiment works in), or a device of the catalog.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "std::collections::BTreeMap<String, StoragePrice>")]
     pub storages: Vec<(String, StoragePrice)>,
 }
 
 /// A price that is possible: from 1e-9 to 1e15.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Price(f64);
 
 /// A price of memory, per GiB. Written as `5/GiB`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct MemoryPrice(Price);
 
@@ -51,7 +53,7 @@ pub struct StoragePrice {
 }
 
 /// A currency's name or sign: up to 12 visible characters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Currency(String);
 
@@ -256,6 +258,20 @@ fn by_name<S: Serializer>(storages: &[(String, StoragePrice)], to: S) -> Result<
 impl Serialize for StoragePrice {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.amount.serialize(to)
+    }
+}
+
+impl JsonSchema for StoragePrice {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StoragePrice".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number" })
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use octavo_driver::{Counts, Latencies, Percentiles, Ramp, Sample, Second, mean, seconds};
 use octavo_units::ByteCount;
 use octavo_workload::TransactionKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::statistics::scalability::{Fitted, Scalability, Step};
@@ -42,10 +43,11 @@ pub struct StepRecord {
 }
 
 /// What a ramp gave.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RampFinding {
     /// How long each step lasted, the time in which its clients began included.
     #[serde(rename = "step_s", serialize_with = "seconds")]
+    #[schemars(with = "f64")]
     pub step: Duration,
     /// The steps that have ended and of which there are figures, in their order.
     pub steps: Vec<StepFinding>,
@@ -55,7 +57,7 @@ pub struct RampFinding {
 }
 
 /// What a step gave, without its first tenth.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct StepFinding {
     /// Clients at work.
     pub clients: u32,

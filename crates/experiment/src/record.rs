@@ -9,12 +9,13 @@ use octavo_device::power::Energy;
 use octavo_driver::Measurement;
 use octavo_units::ByteCount;
 use octavo_workload::Condition;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::MachineUse;
 
 /// How a record came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// A database ran on storage.
@@ -69,7 +70,7 @@ impl RunRecord {
 }
 
 /// The figures of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Figures {
     /// What the load driver saw: length, counts and latencies, the per-second
     /// series, the database's counters, steadiness, stability.
@@ -77,6 +78,7 @@ pub struct Figures {
     pub load: Measurement,
     /// Time for copying, starting, stopping and checking.
     #[serde(rename = "overhead_s", serialize_with = "octavo_driver::seconds")]
+    #[schemars(with = "f64")]
     pub overhead: Duration,
     /// How the copy was made that was run on; `None` where none was needed.
     pub restored_by: Option<RestoreMethod>,
@@ -102,7 +104,7 @@ pub struct Figures {
 /// What the device under the database counted while measured: the second way
 /// to know what a run read and wrote. Other programs on the machine are
 /// counted as well.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceUse {
     /// Completed read requests.
     pub reads: u64,

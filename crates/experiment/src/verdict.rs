@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// What to do in one group of cells.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
     /// Change to this level.
@@ -142,7 +143,7 @@ pub(crate) fn verdict(
 
 /// How much more, or less, a level is worth where another factor has another
 /// level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interaction {
     /// The level of what is compared.
     pub level: Level,
@@ -246,7 +247,7 @@ fn first_level_of<'a>(
 }
 
 /// What one page size does with less memory.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BufferFinding {
     /// The page size.
     pub page_size: PageSize,
@@ -263,7 +264,7 @@ pub struct BufferFinding {
 
 /// The memory at which a page size equals the default's throughput with the
 /// largest memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "reached")]
 pub enum EqualThroughput {
     /// The smallest that was measured does already.

@@ -5,6 +5,7 @@ use std::{cmp::Ordering::Equal, collections::BTreeMap};
 
 use octavo_predict::{Done, Purpose, Wait, Waited};
 use octavo_workload::{Workload, schema::TableId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::store::{Store, StoreError};
@@ -18,7 +19,7 @@ const SATURATED: f64 = 0.9;
 const SHARE_MAX: f64 = 1.5;
 
 /// Something of which there is only so much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
     /// The processors that clients and database share.
@@ -36,7 +37,7 @@ pub enum Resource {
 }
 
 /// The resource that sets the pace of transactions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Bound {
     /// Which.
     pub resource: Resource,
@@ -54,7 +55,7 @@ pub struct Bound {
 }
 
 /// What transactions wait for that others have or do, in microseconds of a transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WaitTimes {
     /// Rows that others change, or the one writer.
     pub rows_us: f64,

@@ -8,6 +8,7 @@ use octavo_experiment::{
     plan::Factor,
     statistics::{Decision, Interval},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -106,7 +107,7 @@ impl Versions<'_> {
 }
 
 /// What both comparisons would take, of which A beside itself comes first.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Forecasts {
     /// A beside itself.
     pub a_a: Forecast,
@@ -132,8 +133,8 @@ fn other(findings: &Findings) -> Option<&CellFindings> {
 }
 
 /// The comparison for programs.
-#[derive(Serialize)]
-struct Compared<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Compared<'a> {
     a: &'a str,
     b: &'a str,
     /// What is found, as in text.

@@ -14,6 +14,7 @@ use octavo_experiment::{
     findings::Findings,
     value::Value,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{compare, curve, experiment, number::join, sentence, visible::escaped};
@@ -24,8 +25,9 @@ use crate::{compare, curve, experiment, number::join, sentence, visible::escaped
 pub const FORMAT: u32 = 3;
 
 /// A value with the number of its format.
-#[derive(Serialize)]
-struct Formatted<T> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Formatted<T> {
     format: u32,
     #[serde(flatten)]
     value: T,
@@ -61,8 +63,9 @@ fn without_negative_zero(json: &str) -> String {
 }
 
 /// A value with its sentences, warnings and confidence.
-#[derive(Serialize)]
-struct WithSentences<T> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct WithSentences<T> {
     sentences: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
@@ -70,6 +73,36 @@ struct WithSentences<T> {
     confidence: Option<Confidence>,
     #[serde(flatten)]
     value: T,
+}
+
+/// A bench with the rates that follow from its counts.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BenchFields<'a> {
+    transactions_per_second: f64,
+    counted_per_second: f64,
+    saturated: bool,
+    late_us: Option<Percentiles>,
+    #[serde(flatten)]
+    result: &'a BenchResult,
+}
+
+/// The catalog of devices.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Devices<'a> {
+    devices: &'a [Entry],
+}
+
+/// The catalog of machines.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Machines<'a> {
+    machines: &'a [MachineEntry],
+}
+
+/// A device beside its published figures.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Described<'a> {
+    device: &'a Entry,
+    published: &'a [Compared],
 }
 
 /// The findings as indented JSON, with the answer in words under `sentences`
@@ -120,15 +153,6 @@ pub fn curve_json(curves: &TraceCurves) -> String {
 /// The result of a bench as indented JSON, with the rates that follow from its
 /// counts.
 pub fn bench_json(result: &BenchResult) -> String {
-    #[derive(Serialize)]
-    struct BenchFields<'a> {
-        transactions_per_second: f64,
-        counted_per_second: f64,
-        saturated: bool,
-        late_us: Option<Percentiles>,
-        #[serde(flatten)]
-        result: &'a BenchResult,
-    }
     json(BenchFields {
         transactions_per_second: result.transactions_per_second(),
         counted_per_second: result.counted_per_second(),
@@ -140,30 +164,17 @@ pub fn bench_json(result: &BenchResult) -> String {
 
 /// The catalog of devices as indented JSON.
 pub fn devices_json(entries: &[Entry]) -> String {
-    #[derive(Serialize)]
-    struct Devices<'a> {
-        devices: &'a [Entry],
-    }
     json(Devices { devices: entries })
 }
 
 /// The catalog of machines as indented JSON.
 pub fn machines_json(entries: &[MachineEntry]) -> String {
-    #[derive(Serialize)]
-    struct Machines<'a> {
-        machines: &'a [MachineEntry],
-    }
     json(Machines { machines: entries })
 }
 
 /// One device with its published figures beside the model's, as indented
 /// JSON.
 pub fn device_json(entry: &Entry, compared: &[Compared]) -> String {
-    #[derive(Serialize)]
-    struct Described<'a> {
-        device: &'a Entry,
-        published: &'a [Compared],
-    }
     json(Described {
         device: entry,
         published: compared,

@@ -34,6 +34,7 @@ pub mod outcome;
 mod profile;
 mod ramp;
 mod ramps;
+mod schema;
 mod sentence;
 mod study;
 mod svg;
@@ -57,6 +58,7 @@ pub use json::{
     machines_json, value_json,
 };
 pub use profile::profile;
+pub use schema::Schemas;
 pub use sentence::standings;
 pub use study::{Reproduction, reproduction, reproduction_json};
 pub use value::value;

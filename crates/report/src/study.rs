@@ -3,6 +3,7 @@
 use octavo_study::{
     BY, Citation, Drawn, Moved, Outcome, Predicted, Relation, Score, ScoredClaim, Study,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// A study with what the models say of it, and what was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Reproduction {
     /// The study.
     #[serde(skip)]
@@ -40,16 +41,18 @@ pub struct Reproduction {
     pub measured_in: Option<String>,
 }
 
+/// Several reproductions for programs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Studies<'a> {
+    sentences: Vec<String>,
+    studies: &'a [Reproduction],
+}
+
 /// Several reproductions as indented JSON, with what they say in words under `sentences`.
 ///
 /// # Panics
 /// Never: every field has a JSON form.
 pub fn reproduction_json(all: &[Reproduction]) -> String {
-    #[derive(Serialize)]
-    struct Studies<'a> {
-        sentences: Vec<String>,
-        studies: &'a [Reproduction],
-    }
     json::json(Studies {
         sentences: all.iter().map(|of| decision(&of.score)).collect(),
         studies: all,

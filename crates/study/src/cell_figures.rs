@@ -8,6 +8,7 @@ use octavo_predict::{Done, Miniature, PredictError, Purpose, Setup, Slowness, Sy
 use octavo_storage::entry;
 use octavo_units::{ByteCount, Seed, spread::Spread};
 use octavo_workload::{Mix, Tpcc, Workload, WorkloadName, WorkloadSpec};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) const SEED: Seed = Seed::new(1);
 
 /// What a cell was predicted to do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CellFigures {
     /// The experiment's name.
     pub experiment: String,

@@ -1,6 +1,7 @@
 //! A study's charts as numbers: predicted curves and the published points beside them.
 
 use octavo_device::catalog::Relation;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// A chart with its figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Drawn {
     /// What it shows.
     pub title: String,
@@ -27,7 +28,7 @@ pub struct Drawn {
 }
 
 /// One curve.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DrawnCurve {
     /// What it is of.
     pub name: String,

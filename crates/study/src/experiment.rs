@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use octavo_device::sourced::Sourced;
 use octavo_predict::{CpuCost, Latched};
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// What was run, or stands in for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Experiment {
     /// What claims call it by.
@@ -74,7 +75,7 @@ pub struct Experiment {
 }
 
 /// What the processor takes for transactions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Constants {
     /// Of each transaction, in microseconds.
@@ -162,7 +163,7 @@ impl Constants {
 }
 
 /// One combination.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct StudyCell {
     /// Its place among the study's experiments.
     #[serde(skip)]

@@ -6,12 +6,13 @@ use octavo_experiment::{
 };
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{claim::MeasuredPlace, study::Study};
 
 /// A measured ratio with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// The ratio.
     pub estimate: f64,

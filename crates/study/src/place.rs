@@ -1,12 +1,13 @@
 //! Where a cell is among those of an experiment.
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
 /// What varies among the cells of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
     /// Page size.
@@ -22,7 +23,7 @@ pub enum Axis {
 }
 
 /// Which cell of an experiment: what it does not say has one value there.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Place {
     /// Another experiment than the claim's.

@@ -10,6 +10,7 @@ use std::{
 };
 
 use octavo_device::catalog::{self, Compared, Entry};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// What the models say of a study.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Predicted {
     /// Of each cell.
     pub cells: Vec<CellFigures>,

@@ -2,6 +2,7 @@
 
 use octavo_device::catalog::{Compared, Relation};
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// A study's rows, and how many hold.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Score {
     /// The study's name.
     pub study: String,
@@ -27,7 +28,7 @@ pub struct Score {
 }
 
 /// One claim.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScoredClaim {
     /// What is claimed.
     pub text: String,
@@ -62,7 +63,7 @@ pub struct ScoredClaim {
 }
 
 /// What comes of a claim.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The prediction is as near as the study's file asks for.

@@ -1,6 +1,7 @@
 //! How much a score hangs on each constant.
 
 use octavo_device::sourced::Sourced;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 pub const BY: f64 = 0.2;
 
 /// A constant of an experiment, and what the score is where it is moved.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Moved {
     /// The experiments that have it with this value and source.
     pub experiments: Vec<String>,

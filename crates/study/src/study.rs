@@ -4,6 +4,7 @@ use std::fmt;
 
 use octavo_device::sourced::Sourced;
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 const FORMAT: u32 = 1;
 
 /// A published experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
     /// The version of the file's format, 1.
@@ -58,7 +59,7 @@ pub struct Study {
 }
 
 /// Where a study was published.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Citation {
     /// Who wrote it.
@@ -91,7 +92,7 @@ impl fmt::Display for Citation {
 }
 
 /// A chart of predicted cells, with the published figures that claims have at the same places.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Chart {
     /// What it shows.
@@ -113,7 +114,7 @@ pub struct Chart {
 }
 
 /// What the cells of one of a study's experiments cost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StudyPrices {
     /// Of which experiment.

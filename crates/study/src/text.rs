@@ -20,3 +20,17 @@ impl<T: Display> Serialize for Text<T> {
         serializer.collect_str(&self.0)
     }
 }
+
+impl<T> schemars::JsonSchema for Text<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}

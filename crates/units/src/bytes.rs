@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a size was refused. The text names the value and what would be accepted.
@@ -29,7 +30,18 @@ impl ParseSizeError {
 /// (`1.5 MiB`), parses `65536`, `64K`, `64KiB`, `64 kb`, `1.5MiB`; every unit
 /// is a power of two.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct ByteCount(u64);
@@ -149,7 +161,9 @@ impl FromStr for ByteCount {
 /// These are the limits of the databases Octavo knows (SQLite reaches both
 /// ends, <https://www.sqlite.org/pragma.html#pragma_page_size>); which sizes
 /// one database accepts is its adapter's business.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct PageSize(u32);
 

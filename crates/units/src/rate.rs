@@ -3,12 +3,13 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ByteCount, RequestSize};
 
 /// Completed requests per second.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Iops(f64);
 
@@ -37,7 +38,7 @@ impl fmt::Display for Iops {
 
 /// Bytes per second; prints in MB/s (10^6 bytes), the unit of device data
 /// sheets and of the published tables that figures are compared with.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct BytesPerSecond(f64);
 
@@ -62,7 +63,7 @@ impl fmt::Display for BytesPerSecond {
 /// Events a second that somebody asks for, such as arrivals of transactions:
 /// from [`Rate::MIN`] to [`Rate::MAX`]. Prints and parses as a plain number, or
 /// with its unit: `250`, `0.5/s`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rate(f64);
 

@@ -2,13 +2,16 @@
 
 use std::{fmt, num::NonZeroU16, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ByteCount, PageSize, ParseSizeError, bytes::checked_size};
 
 /// The bytes of one I/O request: a multiple of 512 B up to 16 MiB. (fio calls
 /// this the block size.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct RequestSize(u32);
 
@@ -45,7 +48,9 @@ impl From<PageSize> for RequestSize {
 }
 
 /// Requests in flight that a driver aims for: 1 to 65535.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct QueueDepth(NonZeroU16);
 

@@ -4,13 +4,14 @@ use std::{fmt, str::FromStr};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The origin of a deterministic stream of random numbers.
 ///
 /// A plan has one seed; parts of it take their own by [`Seed::derive`], so
 /// that one part's draws never move another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Seed(u64);
 

@@ -5,6 +5,7 @@
 //! throughput every 10 s: disks 181.6 TPS with a standard deviation of 3.1, a flash device
 //! 377.0 with 18.3.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The windows of Lee et al., in seconds.
@@ -20,7 +21,7 @@ pub struct Span {
 }
 
 /// Throughput in windows of equal length.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// How many windows.
     pub windows: usize,

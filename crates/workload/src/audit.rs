@@ -1,11 +1,12 @@
 //! Generated shares and distributions, compared with the specification's.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{mix::Mix, transaction::TransactionKind};
 
 /// Generated shares, compared with the specification's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
     /// One line a property.
     pub lines: Vec<AuditLine>,
@@ -22,7 +23,7 @@ pub struct Audit {
 
 /// How often clients ran their parts of a recording in a run: 0.5 is the first half, 2 is all of it
 /// twice.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rounds {
     /// The client that ran the least of its part.
     pub least: f64,
@@ -48,7 +49,7 @@ impl Rounds {
 }
 
 /// What a statement of the user's own found or changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatementCount {
     /// Where it stands, such as "mix.sql, line 4".
     pub name: String,
@@ -132,7 +133,7 @@ impl Audit {
 }
 
 /// One property of the generated load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditLine {
     /// What is counted, such as "New-Order lines from a remote warehouse".
     pub name: String,
@@ -175,7 +176,7 @@ impl AuditLine {
 }
 
 /// How a counted share is compared with the wanted one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditRule {
     /// Each of the total falls on it independently.
@@ -189,7 +190,7 @@ pub enum AuditRule {
 }
 
 /// How the values of one kind of draw were distributed, in ranges.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditDistribution {
     /// What is drawn, such as "items of New-Order lines".
     pub name: String,

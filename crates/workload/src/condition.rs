@@ -1,9 +1,10 @@
 //! Consistency conditions of a workload's rows.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One consistency condition after a load or a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
     /// The clause, such as "3.3.2.1".
     pub clause: String,

@@ -292,3 +292,22 @@ impl Serialize for DataSpec {
         map.end()
     }
 }
+
+impl schemars::JsonSchema for DataSpec {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DataSpec".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "properties": { "kind": { "type": "string" } },
+            "required": ["kind"],
+            "additionalProperties": { "type": "integer", "minimum": 0 }
+        })
+    }
+}

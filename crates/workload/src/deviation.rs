@@ -1,9 +1,10 @@
 //! Deviations of a run from its workload's specification.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A deviation that a user should know before trusting a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "deviation", rename_all = "snake_case")]
 pub enum Deviation {
     /// TPC-C: a kind of transaction has less than its least share of the mix

@@ -215,6 +215,20 @@ impl Serialize for WorkloadName {
     }
 }
 
+impl schemars::JsonSchema for WorkloadName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "WorkloadName".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
 /// One workload, complete: the same specification gives the same rows, and the
 /// same transactions from the same seed of a run.
 #[derive(Clone, Debug, PartialEq)]

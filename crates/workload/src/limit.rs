@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use octavo_units::PageSize;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the schema or the settings of the user's database say of other page sizes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// The page sizes that it is about; not the present one.
     pub page_sizes: Vec<PageSize>,

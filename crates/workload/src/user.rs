@@ -11,6 +11,7 @@ use std::{ffi::OsString, sync::Arc};
 use octavo_recording::{Form, Recording};
 use octavo_script::Program;
 use octavo_units::{ByteCount, PageSize, Seed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use digests::{DigestKind, DrawnDigest, OwnDigests, ValueSource};
@@ -26,7 +27,7 @@ use crate::{
 };
 
 /// The user's database as it was when it was looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyOf {
     /// What it is called in reports: a file's name without its directory, or a database's on its
     /// server.
@@ -80,7 +81,7 @@ impl CopyOf {
 }
 
 /// A copy that has a part of the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The part that is asked for, of tables that are not copied as a whole.
     pub share: Share,
@@ -91,7 +92,7 @@ pub struct Sample {
 }
 
 /// A table of a sample.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledTable {
     /// Its name.
     pub table: String,
@@ -122,7 +123,7 @@ impl Copying {
 }
 
 /// A script of a workload: what may be told of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnScript {
     /// Its name in reports: a file's name without its directory.
     pub name: String,
@@ -133,7 +134,7 @@ pub struct OwnScript {
 }
 
 /// Recorded statements that run: what may be told of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnRecording {
     /// The names of its files, without their directories.
     pub files: Vec<String>,
@@ -183,7 +184,7 @@ impl CopyOf {
 }
 
 /// The user's own workload, as plans and stores keep it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Own {
     /// Whose rows.
     pub copy: CopyOf,

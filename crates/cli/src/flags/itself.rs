@@ -6,13 +6,13 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use super::shared::directory;
-use crate::documents::{Page, pages};
+use crate::documents::{Document, documents};
 
 #[derive(Debug, Args)]
 pub(crate) struct DocsFlags {
     /// The page, also as a report names it: docs/verdicts.md [default: a list of all]
-    #[arg(value_name = "NAME", value_parser = pages())]
-    pub(crate) page: Option<&'static Page>,
+    #[arg(value_name = "NAME", value_parser = documents())]
+    pub(crate) document: Option<Document>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ fn a_dry_run_tells_what_would_be_done_and_leaves_nothing() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("dry-run", &output.stdout);
     let forecast: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(forecast["cells"].as_array().unwrap().len(), 4);
     assert!(!directory.exists());
@@ -32,6 +33,7 @@ fn advise_answers_and_leaves_what_readme_names() {
     let directory = parent.path().join("advice");
     let output = small_advise(&directory).arg("--json").output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("advise", &output.stdout);
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(findings["runs_done"], 4);
     let passes = findings["passes"].as_u64().unwrap();

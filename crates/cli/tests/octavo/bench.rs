@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{complaint, octavo, refused};
+use crate::{complaint, octavo, refused, schema::conforms};
 
 /// A bench bounded by transactions on few rows, with further arguments.
 fn bench(directory: &Path, arguments: &[&str]) -> Command {
@@ -30,7 +30,10 @@ fn bench(directory: &Path, arguments: &[&str]) -> Command {
 fn json(mut command: Command) -> Value {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let is_bench = found.get("transactions_per_second").is_some();
+    conforms(if is_bench { "bench" } else { "load" }, &output.stdout);
+    found
 }
 
 fn check(directory: &Path) -> Output {
@@ -43,6 +46,7 @@ fn check(directory: &Path) -> Output {
 fn sound(directory: &Path) -> Value {
     let output = check(directory);
     assert!(output.status.success(), "{}", complaint(&output));
+    conforms("check", &output.stdout);
     serde_json::from_slice(&output.stdout).unwrap()
 }
 

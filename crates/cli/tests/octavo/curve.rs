@@ -15,6 +15,7 @@ fn curve(home: &Path, arguments: &[&str]) -> Output {
 fn json(home: &Path, arguments: &[&str]) -> Value {
     let output = curve(home, &[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("curve", &output.stdout);
     serde_json::from_slice(&output.stdout).unwrap()
 }
 

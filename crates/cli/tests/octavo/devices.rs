@@ -5,7 +5,7 @@ use std::{fs, process::Output};
 
 use serde_json::Value;
 
-use crate::{complaint, octavo};
+use crate::{complaint, octavo, schema::conforms};
 
 fn run(arguments: &[&str]) -> Output {
     octavo().args(arguments).output().unwrap()
@@ -67,6 +67,7 @@ fn a_copied_device_can_be_changed_and_measured() {
         "--point=random read 8K, depth 4, range 1GiB",
         "--json",
     ]);
+    conforms("calibrate", profile.to_string().as_bytes());
     // 4 in flight, 100 us each.
     assert_eq!(profile["points"][0]["iops"].as_f64().unwrap(), 40_000.0);
     assert_eq!(profile["engine"], "simulation");

@@ -83,6 +83,7 @@ impl Emulator {
             .unwrap();
         assert!(self.child.wait().unwrap().success());
         assert!(!mounted(&self.mount));
+        crate::schema::conforms("emulate", said.as_bytes());
         serde_json::from_str(&said).unwrap()
     }
 }

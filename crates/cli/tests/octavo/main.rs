@@ -23,6 +23,7 @@ mod pull_request;
 mod ramps;
 mod reproduce;
 mod run;
+mod schema;
 mod servers;
 mod value;
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{complaint, octavo};
+use crate::{complaint, octavo, schema::conforms};
 
 fn predict(directory: &Path, device: &str) {
     let output = octavo()
@@ -62,6 +62,13 @@ fn a_comparison_ends_as_its_condition_says() {
     );
     let (code, _, said) = compare(&disk, &flash, "slower > 5%");
     assert_eq!((code, said.as_str()), (Some(0), ""));
+    let output = octavo()
+        .arg("compare")
+        .args([&disk, &flash])
+        .arg("--json")
+        .output()
+        .unwrap();
+    conforms("compare", &output.stdout);
     // CI systems have a test for each cell.
     let suite = home.path().join("octavo.xml");
     let output = octavo()
@@ -143,6 +150,7 @@ fn two_versions_are_compared_beside_one_and_itself() {
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     // Whether A differs from itself is this machine's matter.
     let is_quiet = !matches!(found["a_a_decision"].as_str(), Some("better" | "worse"));
+    conforms("ab", &output.stdout);
     let ratio = found["ratio"]["estimate"].as_f64().unwrap();
     assert!(ratio < 1.0, "{ratio}");
     let code = output.status.code().unwrap();
@@ -271,6 +279,7 @@ fn a_dry_run_of_versions_has_both_comparisons_and_leaves_nothing() {
     let output = ab(&directory, &[&modes[..], &["--json"]].concat());
     assert!(output.status.success(), "{}", complaint(&output));
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    conforms("ab-dry-run", &output.stdout);
     let parts = [&found["a_a"], &found["forecast"]];
     assert_eq!(
         parts.map(|of| of["cells"].as_array().unwrap().len()),

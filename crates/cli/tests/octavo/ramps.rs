@@ -57,6 +57,8 @@ impl Place {
     fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let output = self.output(arguments);
         assert!(output.status.success(), "{}", complaint(&output));
+        let is_dry = arguments.contains(&"--dry-run");
+        crate::schema::conforms(if is_dry { "dry-run" } else { "advise" }, &output.stdout);
         serde_json::from_slice(&output.stdout).unwrap()
     }
 

@@ -18,6 +18,7 @@ fn a_study_is_predicted_with_its_score_card() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("reproduce", &output.stdout);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = json["studies"][0]["score"]["rows"].as_array().unwrap();
     let apart = &rows[0];

@@ -128,6 +128,7 @@ fn a_dry_run_is_there_for_programs_too() {
         "--budget=10m",
     ]);
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("dry-run", &output.stdout);
     let outlook: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(outlook["format"], 3);
     assert_eq!(outlook["directory"], "elsewhere");
@@ -252,6 +253,7 @@ fn a_plan_is_carried_out_and_gone_on_with() {
 
     let output = place.run(&["--json"]);
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("advise", &output.stdout);
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(findings["runs_done"], 8);
     assert_eq!(findings["groups"].as_array().unwrap().len(), 2);

@@ -50,6 +50,7 @@ fn text(output: Output) -> String {
 
 fn json(output: Output) -> Value {
     assert!(output.status.success(), "{}", complaint(&output));
+    crate::schema::conforms("value", &output.stdout);
     serde_json::from_slice(&output.stdout).unwrap()
 }
 

@@ -1,6 +1,7 @@
 //! Published figures beside those of the model.
 
 use octavo_units::{ByteCount, Seed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// A published figure and the model's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Compared {
     /// What was published.
     #[serde(flatten)]

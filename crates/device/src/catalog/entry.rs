@@ -3,6 +3,7 @@
 use std::fmt;
 
 use octavo_units::{ByteCount, Seed};
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{MapAccess, SeqAccess, Visitor, value},
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// One device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// What it is called by: lower case, digits and `-`.
@@ -450,7 +451,7 @@ fn collect(key: &str, value: &toml::Value, found: &mut Vec<Parameter>) {
 const DEVICES_MAX: u64 = 256;
 
 /// What an array consists of.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Member {
     /// A device of the catalog, by its name.

@@ -3,6 +3,7 @@
 //! A [`MachineEntry`] is a TOML file: those in `crates/device/catalog/machines/` are part of
 //! the program, others can be read with [`MachineEntry::from_toml`]. See docs/energy.md.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// One machine, without the storage under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineEntry {
     /// What it is called by: lower case, digits and `-`.

@@ -1,11 +1,12 @@
 //! What was published of a device, to compare its model with.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::point::PointSpec;
 
 /// One published figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// How the device was loaded.
@@ -28,7 +29,7 @@ pub struct Published {
 }
 
 /// What a published value says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// It was measured.
@@ -41,7 +42,7 @@ pub enum Relation {
 }
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Requests per second.

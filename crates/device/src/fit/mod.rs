@@ -26,6 +26,7 @@ mod trials;
 use std::ops::ControlFlow;
 
 use octavo_units::{Iops, Seed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -43,7 +44,7 @@ use side::{Side, median, rounded};
 use trials::{TRIALS, Trials};
 
 /// A twin, and how near it comes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fit {
     /// The twin, to be kept as a file with [`Entry::to_toml`].
     pub entry: Entry,
@@ -61,7 +62,7 @@ pub struct Fit {
 }
 
 /// A point of the profile and of its twin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FitPoint {
     /// How the device was loaded.
     pub spec: PointSpec,

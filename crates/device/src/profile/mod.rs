@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use octavo_units::{ByteCount, BytesPerSecond, Iops, QueueDepth, Seed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
 pub const FORMAT: u32 = 1;
 
 /// What a storage device does, with the conditions it was measured under.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The version of the format: [`FORMAT`].
@@ -40,6 +41,7 @@ pub struct Profile {
     pub preset: Option<Preset>,
     /// The origin of offsets and content.
     #[serde(with = "seed_text")]
+    #[schemars(with = "String")]
     pub seed: Seed,
     /// How requests were submitted.
     pub engine: Means,
@@ -65,7 +67,7 @@ pub struct Profile {
 }
 
 /// How the requests of a profile were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Means {
     /// By io_uring, on a file.
     #[serde(rename = "io_uring")]
@@ -90,7 +92,7 @@ impl std::fmt::Display for Means {
 }
 
 /// Whether requests reach the device or may end in the kernel's page cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// `O_DIRECT`: every request reaches the device.
@@ -112,7 +114,7 @@ impl std::fmt::Display for Access {
 }
 
 /// What was measured of one [`PointSpec`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// What was asked.
     #[serde(flatten)]
@@ -153,7 +155,7 @@ pub struct Point {
 }
 
 /// How the same point came out again and again, minutes apart.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Passes {
     /// How many, 2 or more.
@@ -165,7 +167,7 @@ pub struct Passes {
 }
 
 /// Latencies in microseconds from submission to completion.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// The mean.
     pub us_mean: f64,

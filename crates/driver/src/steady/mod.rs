@@ -10,6 +10,7 @@ mod period;
 mod stall;
 mod tick;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::series::{line, mean};
@@ -63,7 +64,7 @@ const BATCHES: usize = 40;
 const SHORTEST: usize = 5;
 
 /// The verdict on a run's steadiness.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum Label {
     /// Noise around one level.
@@ -92,7 +93,7 @@ impl Label {
 }
 
 /// Why a run was not steady.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum UnsteadyReason {
     /// The warm-up reached into the second half of the measured part.
@@ -122,7 +123,7 @@ pub enum UnsteadyReason {
 
 /// The checkpoints of the figures' time. A cycle is from the end of one to the
 /// end of the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "cycles")]
 pub enum Cycles {
     /// No checkpoint ended.
@@ -145,7 +146,7 @@ pub enum Cycles {
 }
 
 /// Whether and from when on a run was steady.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steadiness {
     /// What the run was like.
     pub label: Label,

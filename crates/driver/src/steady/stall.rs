@@ -1,5 +1,6 @@
 //! Times in which nothing is committed.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::tick::{STALL_COMMITS, Tick};
@@ -12,7 +13,7 @@ const ROUNDING: f64 = 1e-3;
 
 /// A time in which no counted transaction was committed, though some dozens
 /// would have been.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outage {
     /// When it began, s, to a tick: after the first tick, and in a
     /// [`Measurement`](crate::Measurement) after the clients began.

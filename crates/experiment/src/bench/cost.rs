@@ -18,6 +18,7 @@ use octavo_storage::{cache, text};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::Workload;
 use rustix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{machine, program};
@@ -32,7 +33,7 @@ const WARM_UP: Duration = Duration::from_millis(100);
 const KEPT_BYTES_MAX: ByteCount = ByteCount::kib(64);
 
 /// The driver's cost with one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DriverCost {
     /// Processor time of drawing, running and recording one transaction, in
     /// microseconds; that of the sampler included.

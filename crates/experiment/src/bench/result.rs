@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use octavo_driver::{KindCounts, Load, Percentiles};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Deviation, user::Own};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::DriverCost;
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// Everything that a bench found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BenchResult {
     /// The version of Octavo that measured.
     pub octavo: String,
@@ -133,7 +134,7 @@ impl BenchResult {
 }
 
 /// What was measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TestedSystem {
     /// The database's short name.
     pub database: String,

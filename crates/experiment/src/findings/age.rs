@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::lockstep::{Batch, Slice};
 
 /// How far a cell's data was changed while measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Age {
     /// Transactions of the longest sitting after its warm-up, also those of passes that are
     /// left out of other figures.
@@ -26,7 +27,7 @@ pub struct Age {
 }
 
 /// How misses a transaction changed from the first half of the sittings to the second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissChange {
     /// No more than by chance.

@@ -7,6 +7,7 @@ use std::{
 
 use octavo_database::StoragePath;
 use octavo_driver::KindCounts;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -32,7 +33,7 @@ use crate::{
 };
 
 /// What was found in one cell.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CellFindings {
     /// The cell.
     pub cell: Cell,
@@ -127,7 +128,7 @@ pub struct CellFindings {
 }
 
 /// What was found in one group of cells.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GroupFindings {
     /// What sets it apart from other groups, as after "with"; empty when there
     /// is one group.
@@ -142,7 +143,7 @@ pub struct GroupFindings {
 }
 
 /// A run that gave no result.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FailedRun {
     /// Its sitting, from 1.
     pub sitting: u32,

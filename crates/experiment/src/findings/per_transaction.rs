@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use octavo_database::{Counters, StoragePath};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::record::{DeviceUse, Figures};
 
 /// Figures of a cell per transaction (committed or rolled back, of every
 /// kind), over all of its runs.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PerTransaction {
     /// Transactions that they are made from.
     pub transactions: u64,

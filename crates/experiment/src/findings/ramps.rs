@@ -1,5 +1,6 @@
 //! What cells gave that are ramps.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::per_transaction::PerTransaction;
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// What was found in a cell that is a ramp by itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CellRamp {
     /// The cell.
     pub cell: Cell,
@@ -27,7 +28,7 @@ pub struct CellRamp {
 }
 
 /// What a ramp came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RampEnd {
     /// All steps are there.

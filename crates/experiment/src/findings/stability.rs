@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use octavo_driver::KindCounts;
 use octavo_units::spread::{Span, Spread, WINDOW_S, windows};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// How even a cell's throughput was.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CellStability {
     /// Coefficient of variation (standard deviation over mean) of throughput
     /// between batches; `None` of one batch.

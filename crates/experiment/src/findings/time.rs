@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use octavo_driver::KindCounts;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 /// cell's throughput and so stands to those of other cells as throughputs do, though some
 /// were measured in other minutes; its parts are shares of it. A part that nothing times is
 /// `None`, and in the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TransactionTime {
     /// All of it.
     pub total_us: f64,
@@ -75,7 +76,7 @@ impl TransactionTime {
 }
 
 /// Latencies of all transactions together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tail {
     /// Median, in microseconds.
     pub p50_us: u64,

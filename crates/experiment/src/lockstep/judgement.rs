@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{levels::Levels, movement::Movement};
@@ -26,7 +27,7 @@ pub struct Rules {
 
 /// How far an experiment is meant to go: the error of all looks together is
 /// spent on the way there.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Horizon {
     /// Time within slices, all cells together.
@@ -164,7 +165,7 @@ pub struct Candidate {
 
 /// Several passes of one sitting, the unit of statistics. All groups have the
 /// same batches, so those of two groups can be set against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Batch {
     /// Its sitting.
     pub sitting: u32,
@@ -176,7 +177,7 @@ pub struct Batch {
 }
 
 /// Leaving the experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Departure {
     /// The sitting and pass after which it left.
     pub sitting: u32,
@@ -184,13 +185,14 @@ pub struct Departure {
     pub pass: u32,
     /// Time within slices until then, all cells together.
     #[serde(rename = "measured_s", serialize_with = "octavo_driver::seconds")]
+    #[schemars(with = "f64")]
     pub measured: Duration,
     /// Why.
     pub why: DepartureReason,
 }
 
 /// Why a cell left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum DepartureReason {
     /// It is slower than the reference.

@@ -1,12 +1,13 @@
 //! Whether a ratio moves while the databases grow older, and from which age on it counts.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::statistics::{critical_t, mean};
 
 /// How a ratio moved within sittings: the ends of a straight line through the logarithms of its
 /// batches, over their passes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Movement {
     /// The ratio on that line at the youngest batch.
     pub first: f64,

@@ -1,5 +1,6 @@
 //! Which runs the machine disturbed.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::usage::MachineUse;
@@ -29,7 +30,7 @@ pub const IO_PRESSURE_TOLERATED: f64 = 0.1;
 pub const SWAPPED_TOLERATED: u64 = 256;
 
 /// What disturbed runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The hypervisor took CPU time away; a share of it.
@@ -86,7 +87,7 @@ impl Cause {
 }
 
 /// One thing that disturbed runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Disturbance {
     /// What it was.
     pub cause: Cause,

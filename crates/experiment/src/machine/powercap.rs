@@ -15,6 +15,7 @@ use std::{
 };
 
 use octavo_device::machine::MachineEnergy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::source::text;
@@ -22,7 +23,7 @@ use super::source::text;
 const CLASS: &str = "sys/class/powercap";
 
 /// Of what an energy is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnergyScope {
     /// The whole machine with its storage: calculated from watts of a catalog.
@@ -45,7 +46,7 @@ impl EnergyScope {
 
 /// What the machine took in the time of the figures: of a cell in lockstep within its
 /// slices.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EnergyUse {
     /// Of what it is.
     pub covers: EnergyScope,

@@ -7,6 +7,7 @@ use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec, Optio
 use octavo_predict::{Model, ModeledKind, OPTIMAL, REPLACEMENT};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSpec;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
 };
 
 /// A database with its options: one system under test.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct TestedDatabase {
     /// The database's short name.
     pub name: String,
@@ -162,7 +163,7 @@ impl fmt::Display for TestedDatabase {
 
 /// One combination that is measured. It is numbered by its place in
 /// [`Plan::cells`](super::Plan::cells).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The database.
     pub database: Arc<TestedDatabase>,
@@ -184,7 +185,7 @@ pub struct Cell {
 
 /// What a cell needs loaded before its runs: cells with the same key share one
 /// snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotKey {
     /// The database that loads it ([`TestedDatabase::of_rows`]).
     pub database: Arc<TestedDatabase>,

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::storage::Storage;
 
 /// What can vary from cell to cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Factor {
     /// The database and its options.
@@ -64,7 +65,7 @@ impl fmt::Display for Factor {
 }
 
 /// The value of a factor in a cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// A database with its options, all of them or those in which it differs

@@ -17,6 +17,7 @@ use octavo_workload::{
     user::{Own, Pace},
 };
 use rand::seq::SliceRandom;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -35,7 +36,7 @@ pub use user::{OwnSettings, ScriptFile};
 /// The cells are all combinations of the lists, of which each has at least one
 /// entry and none twice. One of the lists is what is compared; the others make
 /// groups, within which it is compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// What the user calls it.
     pub name: Option<String>,
@@ -85,7 +86,7 @@ pub struct Plan {
 }
 
 /// How long slices and warm-ups are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SliceLength {
     /// Transactions of a slice; `None` for as many as take a good time here.
     pub transactions: Option<u64>,
@@ -94,7 +95,7 @@ pub struct SliceLength {
 }
 
 /// How cells leave an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
     /// Those that are decided leave early.

@@ -2,6 +2,7 @@
 //! the store. `campaign` predicts it.
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 const TOPIC: &str = "elsewhere";
 
 /// What another disk would change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherDisk {
     /// That it is predicted, whatever else was measured.
     pub source: Source,
@@ -31,7 +32,7 @@ pub struct OtherDisk {
 }
 
 /// Which page size to use on another disk, by the rules of any experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "pages")]
 pub enum PagesElsewhere {
     /// Change to this one.

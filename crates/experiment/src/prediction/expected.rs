@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use octavo_device::profile::Profile;
 use octavo_predict::{Miniature, Setup, Slowness};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cpu, PredictedDevice, rotates, throughput::throughput};
@@ -21,7 +22,7 @@ const TOPIC: &str = "expected";
 const UNKNOWN: &str = "not expected";
 
 /// What a cell was predicted to be, before it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expected {
     /// Its throughput over the reference's.
     pub ratio: f64,

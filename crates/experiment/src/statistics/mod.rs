@@ -15,11 +15,12 @@ mod walk;
 pub(crate) use batch_means::{BatchMean, Estimate};
 pub(crate) use by_batch::{ByBatch, paired_ratios};
 pub use octavo_driver::{mean, standard_deviation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 /// An estimate of a positive quantity with a two-sided interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The estimate: the geometric mean.
     pub estimate: f64,
@@ -184,7 +185,7 @@ pub fn geometric_interval(values: &[f64], comparisons: usize) -> Option<Interval
 
 /// What an interval of a ratio says, given the margin within which a
 /// difference does not matter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// Above 1, and not within the margin.

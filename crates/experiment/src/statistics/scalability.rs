@@ -7,6 +7,7 @@
 
 use octavo_units::Seed;
 use rand::{RngExt as _, SeedableRng as _, rngs::Xoshiro256PlusPlus};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A number of clients, and what they reached.
@@ -21,7 +22,7 @@ pub struct Step {
 }
 
 /// The law's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Scalability {
     /// Transactions a second of a single client.
     pub rate: f64,
@@ -32,7 +33,7 @@ pub struct Scalability {
 }
 
 /// The number of clients with the most throughput, and where it lies in 95% of repetitions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Peak {
     /// The number; `None` where throughput never falls by the law.
     pub clients: Option<f64>,
@@ -43,7 +44,7 @@ pub struct Peak {
 }
 
 /// A figure and where it lies in 95% of repetitions, as far as steps scatter.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FitEstimate {
     /// The figure.
     pub estimate: f64,
@@ -54,7 +55,7 @@ pub struct FitEstimate {
 }
 
 /// What a ramp says.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fitted {
     /// The law that fits best.
     pub law: Scalability,

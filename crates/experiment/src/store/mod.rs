@@ -28,6 +28,7 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, ToSql, Transaction,
     params, params_from_iter, types::Type,
 };
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -73,7 +74,7 @@ pub const DATA_SIZE: &str = "size of the data";
 pub(crate) const LOADED: &str = "load";
 
 /// A snapshot as it is kept.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct StoredSnapshot {
     /// What it is for.
     #[serde(flatten)]
@@ -95,7 +96,7 @@ pub struct StoredSnapshot {
 }
 
 /// Rows that snapshots are derived from, such as a dump.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SnapshotOrigin {
     /// Their size.
     pub size: ByteCount,

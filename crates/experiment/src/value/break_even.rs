@@ -9,6 +9,7 @@ use octavo_device::{
 };
 use octavo_storage::entry;
 use octavo_units::{PageSize, Seed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// How often pages of a storage have to be read to belong in memory.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BreakEven {
     /// The storage's name.
     pub storage: String,
@@ -40,7 +41,7 @@ pub struct BreakEven {
 }
 
 /// How often a page of one size has to be read to belong in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BreakEvenPage {
     /// What the storage does of random reads of this size.
     #[serde(flatten)]
@@ -52,7 +53,7 @@ pub struct BreakEvenPage {
 }
 
 /// Where a rate of random reads is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateSource {
     /// Reads of this size were calibrated, with as many in flight.
@@ -65,7 +66,7 @@ pub enum RateSource {
 }
 
 /// Why nothing is known of a storage's pages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "lacks", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BreakEvenLacks {

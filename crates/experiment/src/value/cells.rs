@@ -1,6 +1,7 @@
 //! The cells of stores with what they cost.
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// A storage of the cells.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ValuedStorage {
     /// What it is called here: the device, the path, or the results that it is under.
     pub name: String,
@@ -33,7 +34,7 @@ pub struct ValuedStorage {
 }
 
 /// A cell with what it costs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ValuedCell {
     /// What sets it apart beside memory, page size and storage, as after "with"; may be
     /// empty.

@@ -1,10 +1,11 @@
 //! More buffer or another storage: the cheapest way to a throughput.
 
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A machine that can be bought, and what it reaches.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Configuration {
     /// The storage's name.
     pub storage: String,
@@ -19,7 +20,7 @@ pub struct Configuration {
 }
 
 /// What another storage is worth, and whether memory does the same for less.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Choice {
     /// What one begins with: of the cheapest configurations the fastest.
     pub from: Configuration,
@@ -30,7 +31,7 @@ pub struct Choice {
 }
 
 /// What more memory does instead of another storage.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "memory", rename_all = "snake_case")]
 pub enum MemoryInstead {
     /// The cheapest memory that reaches as much.

@@ -21,6 +21,7 @@ use octavo_device::{
     request::{Mix, Pattern},
 };
 use octavo_units::{ByteCount, PageSize, QueueDepth, RequestSize, Seed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Bytes of a GiB.
@@ -52,7 +53,7 @@ pub fn break_even_s(
 }
 
 /// What a storage does of random reads.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RandomReads {
     /// Bytes of each.
     pub page_size: PageSize,

@@ -5,6 +5,7 @@
 //! marginal rate is above the average raises the average, and one below it lowers it.
 
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::money::per_thousand;
@@ -24,7 +25,7 @@ pub struct BufferPoint {
 }
 
 /// How much memory is worth its money.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Knee {
     /// The memory with the highest throughput per money.
     pub memory: ByteCount,
@@ -37,7 +38,7 @@ pub struct Knee {
 }
 
 /// Where a knee is among the memories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KneePlace {
     /// No step pays: with less memory it may be higher still.
@@ -49,7 +50,7 @@ pub enum KneePlace {
 }
 
 /// From one memory to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryStep {
     /// From this memory.
     pub from: ByteCount,
@@ -66,7 +67,7 @@ pub struct MemoryStep {
 }
 
 /// Why nothing is known of a knee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error, JsonSchema)]
 #[serde(tag = "lacks", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum KneeLacks {

@@ -18,6 +18,7 @@ mod results;
 
 use octavo_device::catalog::Entry;
 use octavo_units::{ByteCount, PageSize};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{plan::Plan, prices::Prices, record::Source};
@@ -32,7 +33,7 @@ pub use money::{Bill, PER, per_thousand};
 pub use results::{Results, ValueError};
 
 /// What stores are worth at prices.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Value {
     /// The prices.
     pub prices: Prices,
@@ -64,7 +65,7 @@ pub struct Value {
 }
 
 /// Where results are, and how they came about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ResultOrigin {
     /// The directory as the user named it.
     pub name: String,
@@ -73,7 +74,7 @@ pub struct ResultOrigin {
 }
 
 /// Cells that differ in memory, page size and storage alone.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Setting {
     /// What sets them apart from others, as after "with"; empty where there are no others.
     pub name: String,
@@ -86,7 +87,7 @@ pub struct Setting {
 }
 
 /// Cells that differ in memory alone.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BufferCurve {
     /// The storage's name.
     pub storage: String,

@@ -1,5 +1,6 @@
 //! What a cell costs, and its throughput per money.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Throughput is told by this much money.
@@ -13,7 +14,7 @@ pub fn per_thousand(throughput: f64, cost: f64) -> Option<f64> {
 }
 
 /// What the parts cost that a cell needs; `None` of a part without a price.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Bill {
     /// The machine without memory and storage.
     pub machine: Option<f64>,

@@ -6,12 +6,13 @@
 use std::sync::{Arc, Mutex};
 
 use octavo_recording::digest::{Class, Draw, Expression, Row};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::statement::{LeftOut, OwnCall, OwnStatement};
 
 /// Digests that run: what may be told of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnDigests {
     /// How many run.
     pub digests: u64,

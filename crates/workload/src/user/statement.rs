@@ -1,9 +1,10 @@
 //! A statement as one database runs it, and what does not run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Recorded statements that do not run, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// As behind their number: "SET", "of other databases".
     pub reason: String,

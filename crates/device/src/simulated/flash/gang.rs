@@ -18,7 +18,9 @@ use std::collections::VecDeque;
 use octavo_units::Moment;
 
 /// How valid superpages come from an old superblock into a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copying {
     /// Out to the controller and in again: tR + 2 tX + tP.

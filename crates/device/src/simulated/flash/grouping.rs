@@ -9,12 +9,13 @@
 //! a buffer management scheme for improving random writes in flash storage",
 //! FAST 2008; without its padding, which merging does here).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pool::{Change, NONE, Shape};
 
 /// Which superblock's data leaves the buffer first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
     /// The one with most bytes in the buffer; of equals the one that came to

@@ -26,6 +26,7 @@ mod translation;
 mod work;
 
 use octavo_units::{ByteCount, QueueDepth};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -98,7 +99,7 @@ const SPREAD_MAX: f64 = 0.9;
 pub const READ_AHEAD_BYTES_MAX: u32 = 1 << 30;
 
 /// Whether both directions of a link can be used at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// One direction at a time: SATA.
@@ -158,7 +159,7 @@ parameters! {
 }
 
 /// What works in parallel inside of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parallelism {
     /// Successive flash pages lie on successive dies, which work on different

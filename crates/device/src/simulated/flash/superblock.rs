@@ -16,6 +16,7 @@
 mod tests;
 
 use octavo_units::Moment;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -30,7 +31,7 @@ use super::{
 use crate::sourced::{Bounded, Impossible, Sourced, require};
 
 /// Parameters of translation by superblocks: `[flash.superblock]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     /// Where new data of a superblock goes.
@@ -57,7 +58,7 @@ pub struct Parameters {
 }
 
 /// Where new data of a superblock goes until it is merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Log {
     /// To a replacement block of its own (BAST, Kim et al. 2002).

@@ -1,5 +1,6 @@
 //! What a page-mapped drive is made of, checked, and how many blocks that makes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -38,7 +39,7 @@ parameters! {
 }
 
 /// Whether a write buffer survives a loss of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffer {
     /// It does not: a flush programs it.
@@ -48,7 +49,7 @@ pub enum Buffer {
 }
 
 /// Where cleaning puts what is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cleaning {
     /// Into the same open blocks as the host's writes.
@@ -59,7 +60,7 @@ pub enum Cleaning {
 }
 
 /// How cleaning moves what is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copying {
     /// Through the controller: over the channel and back.

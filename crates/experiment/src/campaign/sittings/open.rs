@@ -330,7 +330,7 @@ impl Campaign<'_> {
             // Two digits are all that is known.
             let unit = 10_u64.pow(wanted.checked_ilog10().unwrap_or(0).saturating_sub(1));
             let wanted = wanted.div_ceil(unit) * unit;
-            format!(": about --warm-up {wanted} would do")
+            format!(": at least --warm-up {wanted} is needed")
         });
         self.monitor.note(&format!(
             "{name}: the cache is not warm after {} transactions{}",

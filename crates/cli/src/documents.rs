@@ -1,5 +1,5 @@
 //! `octavo docs`: the pages of docs/, which are part of the program, so that what reports
-//! cite is at hand wherever it is installed.
+//! cite is at hand wherever it is installed, and the schema of what `--json` prints.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -95,14 +95,14 @@ pub(crate) fn docs(document: Option<Document>) -> Result<(), Failure> {
 
 /// The schema of all that commands print with `--json`.
 fn schema() -> String {
-    Schemas::default()
-        .with::<Forecast>("dry-run")
-        .with::<CheckResult>("check")
-        .with::<Fit>("devices-fit")
-        .with::<Statistics>("emulate")
-        .bare::<Manifest>("load")
-        .bare::<Profile>("calibrate")
-        .text()
+    Schemas::of_reports()
+        .with_format::<Forecast>("dry-run", "advise --dry-run and run --dry-run")
+        .with_format::<CheckResult>("check", "check")
+        .with_format::<Fit>("devices-fit", "devices fit")
+        .with_format::<Statistics>("emulate", "emulate")
+        .without_format::<Manifest>("load", "load")
+        .without_format::<Profile>("calibrate", "calibrate")
+        .to_json()
 }
 
 #[cfg(test)]

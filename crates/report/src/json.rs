@@ -28,6 +28,7 @@ pub const FORMAT: u32 = 3;
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Formatted<T> {
+    #[schemars(extend("const" = FORMAT))]
     format: u32,
     #[serde(flatten)]
     value: T,

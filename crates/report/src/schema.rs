@@ -10,7 +10,6 @@ use schemars::{
 use serde_json::{Map, json};
 
 use crate::{
-    FORMAT,
     ab::{self, Forecasts},
     json::{BenchFields, Described, Devices, Formatted, Machines, WithSentences},
     study::Studies,
@@ -24,40 +23,42 @@ pub struct Schemas {
     outputs: Map<String, serde_json::Value>,
 }
 
-impl Default for Schemas {
-    /// Those that this crate writes whole.
-    fn default() -> Self {
+impl Schemas {
+    /// Those of the documents that this crate composes.
+    pub fn of_reports() -> Self {
         let none = Self {
             generator: SchemaSettings::draft2020_12()
                 .for_serialize()
                 .into_generator(),
             outputs: Map::new(),
         };
-        none.with::<WithSentences<&Findings>>("advise")
-            .with::<WithSentences<&Comparison>>("compare")
-            .with::<WithSentences<&Value>>("value")
-            .with::<WithSentences<&TraceCurves>>("curve")
-            .with::<ab::Compared<'_>>("ab")
-            .with::<Forecasts>("ab-dry-run")
-            .with::<BenchFields<'_>>("bench")
-            .with::<Devices<'_>>("devices")
-            .with::<Machines<'_>>("machines")
-            .with::<Described<'_>>("devices-show")
-            .with::<Studies<'_>>("reproduce")
-    }
-}
-
-impl Schemas {
-    /// Adds what [`json`](crate::json) writes of a type.
-    #[must_use]
-    pub fn with<T: JsonSchema>(self, output: &str) -> Self {
-        self.bare::<Formatted<T>>(output)
+        none.with_format::<WithSentences<&Findings>>("advise", "advise, run, report and predict")
+            .with_format::<WithSentences<&Comparison>>("compare", "compare")
+            .with_format::<WithSentences<&Value>>("value", "value")
+            .with_format::<WithSentences<&TraceCurves>>("curve", "curve")
+            .with_format::<ab::Compared<'_>>("ab", "ab")
+            .with_format::<Forecasts>("ab-dry-run", "ab --dry-run")
+            .with_format::<BenchFields<'_>>("bench", "bench, with and without --ramp")
+            .with_format::<Devices<'_>>("devices", "devices")
+            .with_format::<Machines<'_>>("machines", "devices --machines")
+            .with_format::<Described<'_>>("devices-show", "devices show")
+            .with_format::<Studies<'_>>("reproduce", "reproduce")
     }
 
-    /// Adds a type that is written without the number of its format.
+    /// Adds what [`json`](crate::json) writes of a type, with the commands that print it.
     #[must_use]
-    pub fn bare<T: JsonSchema>(mut self, output: &str) -> Self {
-        let schema = self.generator.subschema_for::<T>();
+    pub fn with_format<T: JsonSchema>(self, output: &str, commands: &str) -> Self {
+        self.without_format::<Formatted<T>>(output, commands)
+    }
+
+    /// The same of a type that is written without [`FORMAT`](crate::FORMAT).
+    #[must_use]
+    pub fn without_format<T: JsonSchema>(mut self, output: &str, commands: &str) -> Self {
+        let mut schema = self.generator.subschema_for::<T>();
+        schema.insert(
+            "description".into(),
+            format!("Printed by octavo {commands}").into(),
+        );
         self.outputs.insert(output.to_owned(), schema.to_value());
         self
     }
@@ -67,7 +68,7 @@ impl Schemas {
     ///
     /// # Panics
     /// Never: a schema has a JSON form.
-    pub fn text(mut self) -> String {
+    pub fn to_json(mut self) -> String {
         let names: Vec<String> = self.outputs.keys().cloned().collect();
         let mut all = self.generator.take_definitions(true);
         all.extend(self.outputs);
@@ -79,7 +80,7 @@ impl Schemas {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "What Octavo prints with --json",
             "description": format!(
-                "Format {FORMAT}. {} are in $defs. A new field leaves the number as it is.",
+                "$defs has an output each: {}. A new field leaves its format as it is.",
                 names.join(", ")
             ),
             "anyOf": any,

@@ -3,12 +3,13 @@
 //! They become words of the command line, right behind the command, so whatever holds for options
 //! that are typed holds for them.
 
-use std::{ffi::OsString, iter, path::Path, sync::OnceLock};
+use std::{ffi::OsString, fs, iter, os::unix::fs::MetadataExt, path::Path, sync::OnceLock};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 use octavo_report::number::list;
 use octavo_storage::text;
+use rustix::process::geteuid;
 use toml::{Table, Value};
 
 use crate::{failure::Failure, guide, print, shell};
@@ -20,29 +21,55 @@ const FILE: &str = "octavo.toml";
 /// would repeat.
 const COMMANDS: [&str; 7] = ["advise", "predict", "value", "ab", "run", "bench", "load"];
 
-/// Options that have to be typed: a directory that came from somewhere else runs no program of its
-/// own, writes no file, connects to nothing, and chooses nobody's data.
-const TYPED: [&str; 20] = [
-    "a",
-    "b",
-    "bin",
-    "calibrated-by",
-    "copy-of",
-    "cpu-catalog",
-    "csv",
-    "define",
-    "digests",
-    "dry-run",
-    "fail-if",
-    "help",
-    "html",
-    "json",
-    "junit",
-    "markdown",
-    "recording",
-    "script",
-    "show-script",
-    "url",
+/// Options that the file may have. All others have to be typed: a directory that came from somewhere else
+/// runs no program of its own, writes and removes nothing, connects to nothing, chooses nobody's data,
+/// and does not change what kind of answer is printed.
+const ALLOWED: [&str; 45] = [
+    "arrivals",
+    "budget",
+    "cache",
+    "clients",
+    "cpus",
+    "currency",
+    "customers",
+    "data",
+    "database",
+    "device",
+    "distribution",
+    "duration",
+    "enlarge",
+    "isolation",
+    "journal-mode",
+    "keep-data",
+    "machine",
+    "machine-price",
+    "margin",
+    "memory",
+    "memory-price",
+    "mix",
+    "no-calibrate",
+    "os-cache",
+    "page-sizes",
+    "part",
+    "passes",
+    "predict-first",
+    "progress",
+    "quiet",
+    "rate",
+    "records",
+    "replacement",
+    "row-bytes",
+    "scale",
+    "scale-factor",
+    "seed",
+    "step",
+    "storage-price",
+    "trade-days",
+    "transactions",
+    "verbose",
+    "warehouses",
+    "warm-up",
+    "workload",
 ];
 
 static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
@@ -50,9 +77,12 @@ static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 /// The command line as it is read: `typed` with what the file adds, if there is one. Says on the
 /// standard error what that is.
 pub(crate) fn complete(typed: Vec<OsString>) -> Result<&'static [OsString], Failure> {
-    let added = match of(&typed) {
+    let added = match needs_file(&typed) {
         true => match text::read(Path::new(FILE), text::WRITTEN_MAX) {
-            Ok(text) => added(&guide::command(), &typed, &text).context(FILE),
+            Ok(_) if !is_ours() => Err(anyhow!(
+                "{FILE} belongs to another user: make it yours, or type octavo --no-defaults"
+            )),
+            Ok(text) => defaults(&guide::command(), &typed, &text).context(FILE),
             Err(error) if error.is_missing() => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         },
@@ -69,25 +99,32 @@ pub(crate) fn complete(typed: Vec<OsString>) -> Result<&'static [OsString], Fail
     Ok(WORDS.get_or_init(|| begin.chain(added).chain(rest).collect()))
 }
 
-/// Whether a command line is of a command that has a table.
-fn of(typed: &[OsString]) -> bool {
-    typed
-        .get(1)
-        .is_some_and(|word| COMMANDS.iter().any(|name| word == name))
+/// Whether the file is the user's or root's: in a shared directory anybody may put one.
+fn is_ours() -> bool {
+    let owner = fs::metadata(FILE).map(|about| about.uid());
+    owner.is_ok_and(|owner| owner == 0 || owner == geteuid().as_raw())
 }
 
-/// The command line behind the program's name, once it is complete.
+/// Whether a command line is of a command that has a table, and does not ask for help. Behind
+/// `--no-defaults` no command is the first word.
+fn needs_file(typed: &[OsString]) -> bool {
+    let is_command = |word: &OsString| COMMANDS.iter().any(|name| word == name);
+    let is_help = |word: &OsString| word == "-h" || word == "--help";
+    typed.get(1).is_some_and(is_command) && !typed.iter().any(is_help)
+}
+
+/// The command line behind the program's name, once [`complete`] has read it; empty before.
 pub(crate) fn words() -> impl Iterator<Item = OsString> {
     WORDS.get().into_iter().flatten().skip(1).cloned()
 }
 
 /// What the file's text adds behind the command: its options that are not typed and do not exclude
 /// any that is.
-fn added(root: &Command, typed: &[OsString], text: &str) -> anyhow::Result<Vec<OsString>> {
+fn defaults(root: &Command, typed: &[OsString], text: &str) -> anyhow::Result<Vec<OsString>> {
     let tables: Table = toml::from_str(text).map_err(|error| {
         let message = error.message().to_owned();
-        let place = error.span().map(|span| &text[..span.start.min(text.len())]);
-        match place.map(|before| before.lines().count().max(1)) {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        match before.map(|before| before.matches('\n').count() + 1) {
             Some(line) => anyhow!("line {line}: {message}"),
             None => anyhow!(message),
         }
@@ -103,7 +140,7 @@ fn added(root: &Command, typed: &[OsString], text: &str) -> anyhow::Result<Vec<O
             );
         };
         for (option, value) in options {
-            in_words(find(command, option)?, option, value)
+            as_arguments(allowed(command, option)?, option, value)
                 .with_context(|| format!("'{option}' in [{name}]"))?;
         }
     }
@@ -128,7 +165,7 @@ fn added(root: &Command, typed: &[OsString], text: &str) -> anyhow::Result<Vec<O
         .collect();
     let mut added = Vec::new();
     for (option, value) in options {
-        let arg = find(command, option)?;
+        let arg = allowed(command, option)?;
         let excludes = |one: &Arg, other: &Arg| {
             let all = command.get_arg_conflicts_with(one);
             all.iter().any(|of| of.get_id() == other.get_id())
@@ -136,7 +173,7 @@ fn added(root: &Command, typed: &[OsString], text: &str) -> anyhow::Result<Vec<O
         let is_excluded = |given: &&Arg| excludes(given, arg) || excludes(arg, given);
         if !is_typed(arg) && !given.iter().any(is_excluded) {
             added.extend(
-                in_words(arg, option, value)?
+                as_arguments(arg, option, value)?
                     .into_iter()
                     .map(OsString::from),
             );
@@ -146,7 +183,7 @@ fn added(root: &Command, typed: &[OsString], text: &str) -> anyhow::Result<Vec<O
 }
 
 /// An option of a command that may stand in the file.
-fn find<'c>(command: &'c Command, option: &str) -> anyhow::Result<&'c Arg> {
+fn allowed<'c>(command: &'c Command, option: &str) -> anyhow::Result<&'c Arg> {
     let found = command
         .get_arguments()
         .find(|arg| arg.get_long() == Some(option) && !arg.is_hide_set());
@@ -155,14 +192,14 @@ fn find<'c>(command: &'c Command, option: &str) -> anyhow::Result<&'c Arg> {
         anyhow!("[{name}] has '{option}', which is no option: octavo {name} --help lists them")
     })?;
     ensure!(
-        !TYPED.contains(&option),
-        "[{name}] has '{option}', which has to be typed: take it out"
+        ALLOWED.contains(&option),
+        "[{name}] has '{option}', which has to be typed, so that no file chooses it: take it out"
     );
     Ok(arg)
 }
 
 /// A value as words of the command line: several values are as many options.
-fn in_words(arg: &Arg, option: &str, value: &Value) -> anyhow::Result<Vec<String>> {
+fn as_arguments(arg: &Arg, option: &str, value: &Value) -> anyhow::Result<Vec<String>> {
     let takes_values = arg.get_action().takes_values();
     let one = |value: &Value| match value {
         Value::String(text) => Ok(format!("--{option}={text}")),
@@ -185,7 +222,7 @@ mod tests {
 
     fn adds(typed: &str, text: &str) -> Result<String, String> {
         let typed: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
-        let added = added(&guide::command(), &typed, text);
+        let added = defaults(&guide::command(), &typed, text);
         let added = added.map_err(|error| format!("{error:#}"))?;
         let added: Vec<String> = added
             .into_iter()
@@ -229,6 +266,9 @@ mod tests {
     fn what_cannot_be_added_is_refused_with_its_place() {
         for (text, why) in [
             ("[advise]\nbudget", "line 2: "),
+            ("[advise]\nseed = 1\nseed = 2", "line 3: "),
+            ("[bench]\nremove = true", "which has to be typed"),
+            ("[advise]\nsource = '.'", "which has to be typed"),
             (
                 "budget = '5m'",
                 "'budget' is no table of options: there are [advise], ",
@@ -264,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn options_that_have_to_be_typed_exist() {
+    fn options_that_are_allowed_exist() {
         let root = guide::command();
         let has = |option: &str| {
             let all = COMMANDS.map(|name| root.find_subcommand(name).unwrap());
             let mut args = all.iter().flat_map(|command| command.get_arguments());
-            option == "help" || args.any(|arg| arg.get_long() == Some(option))
+            args.any(|arg| arg.get_long() == Some(option))
         };
-        for option in TYPED {
+        for option in ALLOWED {
             assert!(has(option), "{option}");
         }
     }

@@ -35,6 +35,10 @@ pub(crate) use storage::{
 #[derive(Debug, Parser)]
 #[command(name = "octavo", version)]
 pub(crate) struct Flags {
+    /// Before a command: take no defaults from octavo.toml
+    #[arg(long)]
+    no_defaults: bool,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -1,6 +1,6 @@
 //! What the program says of itself.
 
-use std::fs;
+use std::{fs, os::unix::fs::chown};
 
 use crate::{complaint, octavo};
 
@@ -55,8 +55,22 @@ fn a_directory_has_defaults() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         complaint(&output),
-        "octavo: octavo.toml: [advise] has 'script', which has to be typed: take it out"
+        "octavo: octavo.toml: [advise] has 'script', which has to be typed, so that no file chooses it: take it out"
     );
-    // Whoever only looks is not held up.
-    assert!(run(&["devices"]).status.success());
+    if rustix::process::geteuid().is_root() {
+        chown(&file, Some(65534), None).unwrap();
+        let output = run(&["advise", "d", "--dry-run"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(complaint(&output).contains("belongs to another user"));
+        chown(&file, Some(0), None).unwrap();
+    }
+    // Whoever only looks, asks for help or wants no defaults is not held up.
+    for arguments in [
+        &["devices"][..],
+        &["advise", "--help"],
+        &["--no-defaults", "advise", "d", "--dry-run"],
+    ] {
+        let output = run(arguments);
+        assert!(output.status.success(), "{}", complaint(&output));
+    }
 }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, anyhow, bail, ensure};
 use octavo_database::DatabaseSpec;
 use octavo_experiment::{
-    campaign::{CampaignError, CampaignSettings, Requirements, Until, campaign},
+    campaign::{CampaignError, CampaignSettings, Until, campaign},
     directory::STORE,
     findings::Findings,
     forecast::Forecast,
@@ -124,7 +124,7 @@ fn forecast(
     };
     let forecasts = Forecasts {
         a_a: estimate(noise)?,
-        forecast: estimate(both)?,
+        a_b: estimate(both)?,
     };
     print::result(
         flags,
@@ -189,7 +189,8 @@ fn check_both(
     both: &CampaignSettings,
     budget: Duration,
 ) -> Result<(), (CampaignError, PathBuf)> {
-    for (settings, parts) in [(noise, 3.0), (both, 1.5)] {
+    // A third of it, and the rest: what a part needs is so much of the whole.
+    for (settings, (times, parts)) in [(noise, (3, 1)), (both, (3, 2))] {
         check(settings).map_err(|error| {
             // Users gave the whole budget, not this part of it.
             let error = match error {
@@ -201,7 +202,7 @@ fn check_both(
                 } => CampaignError::Budget {
                     cells,
                     data,
-                    needed_s: (needed_s as f64 * parts).ceil() as u64,
+                    needed_s: needed_s.saturating_mul(times).div_ceil(parts),
                     budget_s: budget.as_secs(),
                 },
                 error => error,
@@ -226,9 +227,11 @@ fn places(directory: &Path, plan: &Plan) -> anyhow::Result<Vec<PathBuf>> {
     Ok(places)
 }
 
-/// Refuses what cannot be measured, or not within its budget.
+/// Refuses what cannot be measured, or not within its budget, and a store of another plan: before
+/// anything is measured.
 fn check(settings: &CampaignSettings) -> Result<(), CampaignError> {
-    match Requirements::estimate(settings)?.check(settings) {
+    let (_, requirements) = Forecast::estimate(settings)?;
+    match requirements.check(settings) {
         // What is left to do may be nothing.
         Err(CampaignError::Space { .. }) if settings.directory.join(STORE).exists() => Ok(()),
         checked => checked,
@@ -274,7 +277,15 @@ fn plan(flags: &mut AbFlags, a: &Setting, b: &Setting, watcher: &Watcher) -> any
             );
             cells.memory = both(a, b)?;
         }
-        _ => {}
+        Factor::Clients => ensure!(
+            cells.clients.is_none(),
+            "--clients is of both, and --a and --b are numbers of clients: leave one out"
+        ),
+        _ => ensure!(
+            !cells.system.names().contains(&format!("--{}", a.key)),
+            "--{0} is of both, and --a and --b are of {0}: leave one out",
+            a.key
+        ),
     }
     let mut plan = plan_of_both(flags, watcher)?;
     let first = plan.databases[0].clone();
@@ -346,7 +357,7 @@ fn plan_of_both(flags: &AbFlags, watcher: &Watcher) -> anyhow::Result<Plan> {
 fn factor(key: &str) -> Factor {
     match key {
         "page-size" => Factor::PageSize,
-        "memory" | "cache" => Factor::Memory,
+        "memory" => Factor::Memory,
         "clients" => Factor::Clients,
         _ => Factor::Database,
     }

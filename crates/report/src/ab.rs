@@ -112,16 +112,13 @@ pub struct Forecasts {
     /// A beside itself.
     pub a_a: Forecast,
     /// B beside A, with the budget that is left if the first needs all of its own.
-    pub forecast: Forecast,
+    pub a_b: Forecast,
 }
 
 impl Forecasts {
     /// The same for people.
     pub fn document(&self) -> Document {
-        let parts = [
-            ("A beside itself", &self.a_a),
-            ("B beside A", &self.forecast),
-        ];
+        let parts = [("A beside itself", &self.a_a), ("B beside A", &self.a_b)];
         let sections = parts.map(|(heading, of)| forecast::sections(of, heading));
         Document::new("Dry run", sections.into_iter().flatten())
     }

@@ -69,10 +69,10 @@ fn summary(forecast: &Forecast) -> Vec<(String, String)> {
         ));
     }
     if forecast.passes_done > 0 {
-        let done = forecast.passes_done;
+        let done = counted(forecast.passes_done, "pass");
         values.push((
             "finished",
-            format!("{done} passes, which stay; below is the whole plan"),
+            format!("{done}, which stay; below is the whole plan"),
         ));
     }
     values

@@ -179,6 +179,11 @@ fn two_versions_are_compared_beside_one_and_itself() {
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+    // Another B is not for this directory, which is said before A is measured again.
+    let other = ["--a=page-size=4K", "--b=page-size=16K", "--memory=2MiB"];
+    let output = ab(&directory, &other);
+    assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+    assert!(complaint(&output).contains("a-b/octavo.db"));
     // As the action of this repository does.
     let summary = home.path().join("summary.md");
     let outputs = home.path().join("outputs");
@@ -250,6 +255,22 @@ fn versions_that_are_none_are_refused_and_leave_nothing() {
             &["--a=page-size=4K", "--b=page-size=8K", "--page-sizes=4K"],
             "leave one out",
         ),
+        (
+            &["--a=clients=1", "--b=clients=4", "--clients=2"],
+            "leave one out",
+        ),
+        (
+            &[
+                "--a=journal-mode=wal",
+                "--b=journal-mode=delete",
+                "--journal-mode=wal",
+            ],
+            "leave one out",
+        ),
+        (
+            &["--a=cache=1MiB", "--b=cache=2MiB"],
+            "has no option 'cache'",
+        ),
         (&["--a=page-size", "--b=page-size=8K"], "write KEY=VALUE"),
         (
             &["--a=memory=1MiB", "--b=memory=1KiB"],
@@ -280,7 +301,7 @@ fn a_dry_run_of_versions_has_both_comparisons_and_leaves_nothing() {
     assert!(output.status.success(), "{}", complaint(&output));
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     conforms("ab-dry-run", &output.stdout);
-    let parts = [&found["a_a"], &found["forecast"]];
+    let parts = [&found["a_a"], &found["a_b"]];
     assert_eq!(
         parts.map(|of| of["cells"].as_array().unwrap().len()),
         [2, 2]

@@ -6,6 +6,8 @@
 pub(super) const INSTEAD: &[(&str, &str, &str)] = &[
     ("COMMAND", "advise", "stands for each command"),
     ("DEVICE", "ec", "stands for each device"),
+    ("show NAME", "show sm863", "stands for each device"),
+    ("show ec", "show sm863", "fills a flash drive for a minute"),
     ("NAME", "ec", "stands for each device"),
     ("STUDY", "pure-2012", "stands for each study"),
     ("PROFILE", "profile.toml", "stands for a file"),

@@ -17,6 +17,7 @@ const CHECK: &str = r##"
 import json, sys
 from jsonschema import Draft202012Validator
 
+SCHEMA = "the schema"
 PARTS = ("allOf", "anyOf", "oneOf")
 
 def parts(node, is_part, found):
@@ -43,7 +44,9 @@ def close(node, is_part):
             node["unevaluatedProperties"] = False
 
 schema = json.load(open(sys.argv[1]))
-Draft202012Validator.check_schema(schema)
+if sys.argv[2] == SCHEMA:
+    Draft202012Validator.check_schema(schema)
+    sys.exit()
 assert sys.argv[2] in schema["$defs"], sys.argv[2]
 found = set()
 parts(schema["$defs"], False, found)
@@ -101,6 +104,8 @@ pub(crate) fn conforms(name: &str, text: &[u8]) {
 
 #[test]
 fn catalogs_conform_and_what_does_not_is_found() {
+    // That takes seconds, once.
+    conforms("the schema", b"");
     let printed = |arguments: &[&str]| octavo().args(arguments).output().unwrap().stdout;
     let devices = printed(&["devices", "--json"]);
     conforms("devices", &devices);

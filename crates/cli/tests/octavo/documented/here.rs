@@ -89,7 +89,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
 ];
 
 /// Commands that calibrate all the same: their profile is used by others.
-pub(super) const CALIBRATED: &[&str] = &["octavo advise --passes 8", "octavo advise --budget 30s"];
+pub(super) const CALIBRATED: &[&str] = &["octavo advise --passes 8", "octavo advise --budget 2m"];
 
 /// The workload of commands that name none and have no option of the default one: its rows are loaded in
 /// a moment, and are more than the memory of [`SHORT`] holds. TPC-C is loaded by other tests.

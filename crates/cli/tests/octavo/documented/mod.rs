@@ -124,7 +124,7 @@ fn how_to_page_works() {
 fn own_page_works() {
     let scene = Scene::new();
     own_files(&scene);
-    scene.prepares("octavo advise --budget 30s");
+    scene.prepares("octavo advise --budget 2m");
     scene.types("docs/own.md");
 }
 
@@ -208,7 +208,7 @@ fn plans_page_works_and_a_bad_plan_is_refused_as_it_says() {
 #[test]
 fn predictions_page_works() {
     let scene = Scene::new();
-    scene.prepares("octavo advise --budget 30s");
+    scene.prepares("octavo advise --budget 2m");
     let costs = "bench/runs/2026-11-26-cpu-catalog/cpu-postgres.toml";
     scene.write("cpu.toml", &written(costs));
     own_files(&scene);

@@ -243,8 +243,8 @@ impl Warmth {
 
     /// At least how many transactions it takes in all, `None` where that cannot be told: to fill the
     /// buffer at half the pages of the last quarter, which become fewer, or until it hardly misses or
-    /// hardly reads, if what it missed and read goes on falling by the same shares. That is right
-    /// where all pages are wanted equally often; else it falls more slowly later.
+    /// hardly reads, if misses and reads go on falling as they do. They do where all pages are
+    /// wanted equally often; elsewhere they fall more slowly later.
     pub fn transactions_wanted(&self) -> Option<u64> {
         if let Some(filled) = self.filled {
             return Some(2 * filled);

@@ -106,7 +106,7 @@ impl Versions<'_> {
     }
 }
 
-/// What both comparisons would take, of which A beside itself comes first.
+/// What both comparisons would take.
 #[derive(Serialize, JsonSchema)]
 pub struct Forecasts {
     /// A beside itself.

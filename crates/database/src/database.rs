@@ -11,11 +11,23 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Advice, CopyOwn, DatabaseError, Defaults, Inspection, LoadReport, PageSizes, Progress,
-    RecordPages, RestoreMethod, Result, Running, Settings,
+    Advice, CopyOwn, Counters, DatabaseError, Defaults, Inspection, LoadReport, PageSizes,
+    Progress, RecordPages, RestoreMethod, Result, Running, Settings,
     options::{self, OptionKind, Options},
     snapshot::Derive,
 };
+
+/// How changed pages get into a database's data files, and what of that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteBack {
+    /// Sessions write them, at commits or at checkpoints, and
+    /// [`Counters::checkpoint_time`] has the time that it took.
+    Timed,
+    /// Others write them, at checkpoints and between these. Checkpoints are counted.
+    Counted,
+    /// Others write them. Checkpoints are not counted.
+    Uncounted,
+}
 
 /// A kind of database.
 ///
@@ -199,6 +211,8 @@ pub struct DatabaseKind {
     pub title: &'static str,
     /// Whether it runs in processes of its own.
     pub is_server: bool,
+    /// How its changed pages get into its data files.
+    pub write_back: WriteBack,
     /// Its options, each name once.
     pub options: &'static [OptionKind],
     /// The page sizes it can have.
@@ -215,6 +229,14 @@ impl DatabaseKind {
     /// The description of an option, if it has one of this name.
     pub fn option(&self, name: &str) -> Option<&'static OptionKind> {
         options::find(self.options, name)
+    }
+
+    /// Whether changed pages were still to be written to the data files, all of them or what a
+    /// checkpoint writes, at the end of what these counters are of. It is also true of what
+    /// changed nothing.
+    pub fn met_no_checkpoint(&self, counters: &Counters) -> bool {
+        let is_written = counters.data_writes > 0 && self.write_back != WriteBack::Counted;
+        counters.checkpoints == 0 && !is_written
     }
 
     /// Whether options, as names and values, have the OS hold all files in memory.

@@ -317,6 +317,13 @@ pub enum Caveat {
         /// Whether those of others it is compared with rose less.
         apart: bool,
     },
+    /// No cell of a group met a checkpoint, so that writing changed pages back is in no figure of it.
+    NoCheckpoint {
+        /// The most that a cell wrote into its log in a sitting.
+        log: ByteCount,
+        /// This cell.
+        cell: Cell,
+    },
     /// The ratios of cells to the reference moved while the copies grew older.
     RatioMoved {
         /// These cells, the one that moved most first.
@@ -462,6 +469,7 @@ impl Caveat {
             | Self::PaceNotKept { .. }
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
+            | Self::NoCheckpoint { .. }
             | Self::SittingsApart { .. }
             | Self::RatioMoved { .. }
             | Self::Uneven {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     lockstep::{Group, GroupJudgement},
     plan::Cell,
-    statistics::{Interval, critical_z, decision, error_of_one},
+    statistics::{Decision, Interval, critical_z, decision, error_of_one},
     store::{Store, StoreError},
 };
 
@@ -170,12 +170,17 @@ impl Inputs {
             }
             let throughput = &mut candidate.throughput;
             *throughput = throughput.map(|one| self.widen(one, &[(cell, 1.0)], alone));
-            let ratio = &mut candidate.ratio;
-            let powers = [(cell, 1.0), (reference, -1.0)];
-            *ratio = ratio.map(|one| self.widen(one, &powers, shared));
-            if let Some(interval) = ratio {
-                candidate.decision = Some(decision(interval, margin));
-                (candidate.likely, candidate.more) = (None, None);
+            if let Some(ratio) = candidate.ratio {
+                let powers = [(cell, 1.0), (reference, -1.0)];
+                let interval = self.widen(ratio, &powers, shared);
+                let decided = decision(&interval, margin);
+                // That of the looks is wider than one of this ratio alone, by little beside inputs.
+                let by_itself = decision(&self.widen(ratio, &powers, alone), margin);
+                let says = matches!(by_itself, Decision::Better | Decision::Worse);
+                candidate.ratio = Some(interval);
+                candidate.decision = Some(decided);
+                candidate.likely = (decided == Decision::Open && says).then_some(by_itself);
+                candidate.more = None;
             }
         }
     }
@@ -186,7 +191,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{lockstep::Candidate, statistics::Decision};
+    use crate::lockstep::Candidate;
 
     fn inputs(follows: [f64; 2], own: f64) -> Vec<Input> {
         let names = [InputName::Processor, InputName::Reads];
@@ -280,9 +285,9 @@ mod tests {
     #[test]
     fn inputs_of_several_rivals_are_known_for_all_together() {
         let interval = Interval {
-            estimate: 1.2,
-            low: 1.2,
-            high: 1.2,
+            estimate: 1.38,
+            low: 1.38,
+            high: 1.38,
             batches: 9,
         };
         let candidate = || Candidate {
@@ -307,6 +312,10 @@ mod tests {
         let found = deviations(ratio, all.deviation(&[(1, 1.0), (0, -1.0)]));
         // The normal distribution's 1 - 0.05 / 6.
         assert!((found - 2.394).abs() < 1e-3, "{found}");
+        // 1.38 is beyond 1.96 deviations alone, and not beyond 2.394 with all three.
+        let candidate = &judged.candidates[1];
+        assert_eq!(candidate.decision, Some(Decision::Open));
+        assert_eq!(candidate.likely, Some(Decision::Better));
         let alone = judged.candidates[1].throughput.unwrap();
         let found = deviations(alone, all.deviation(&[(1, 1.0)]));
         assert!((found - 1.96).abs() < 1e-3, "{found}");

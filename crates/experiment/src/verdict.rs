@@ -430,6 +430,7 @@ mod tests {
             drop: false,
             screen: false,
             grows_older: false,
+            awaits_checkpoint: false,
             horizon: Horizon::Passes { passes: 1000 },
         };
         judge(

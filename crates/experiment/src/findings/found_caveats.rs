@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     caveats::{Caveat, MovedRatio, YoungPasses},
-    lockstep::{Batch, Movement},
+    lockstep::{Batch, LOG_THAT_MATTERS, Movement},
     machine,
     plan::{Cell, Plan},
     record::{Figures, Source},
@@ -61,6 +61,42 @@ fn not_paced(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
         page_size,
         late_p50_ms: late.p50_us as f64 / 1e3,
         late_max_ms: late.max_us as f64 / 1e3,
+    })
+}
+
+/// The cell that wrote most log, of the groups that change pages and met no checkpoint.
+fn no_checkpoint(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
+    let cells = findings.plan.cells();
+    let is_meant = |group: &&GroupFindings| {
+        let mut logs = group
+            .cells
+            .iter()
+            .filter_map(|of| Some(of.per_transaction?.log_written_bytes));
+        let changes = logs.any(|log| log >= LOG_THAT_MATTERS);
+        changes
+            && group.cells.iter().all(|of| {
+                let index = cells.iter().position(|cell| *cell == of.cell);
+                let runs = index.and_then(|index| by_cell.figures.get(index));
+                let mut counters = runs.into_iter().flat_map(|runs| runs.values());
+                of.cell.database.kind().is_ok_and(|kind| {
+                    counters.all(|run| kind.met_no_checkpoint(&run.load.counters))
+                })
+            })
+    };
+    let meant = findings.groups.iter().filter(is_meant);
+    let of_meant: Vec<&Cell> = meant
+        .flat_map(|group| group.cells.iter().map(|of| &of.cell))
+        .collect();
+    let runs = cells.iter().zip(&by_cell.figures);
+    let runs = runs.filter(|(cell, _)| of_meant.contains(cell));
+    let logs = runs.flat_map(|(cell, runs)| {
+        let runs = runs.values();
+        runs.map(move |run| (run.load.counters.log_written_bytes, cell))
+    });
+    let (log, cell) = logs.max_by_key(|(log, _)| *log)?;
+    Some(Caveat::NoCheckpoint {
+        log,
+        cell: cell.clone(),
     })
 }
 
@@ -118,6 +154,7 @@ pub(super) fn found_caveats(
         caveats.push(Caveat::Grows { rows });
     }
     caveats.extend(not_paced(findings, by_cell));
+    caveats.extend(no_checkpoint(findings, by_cell));
     let own = findings.plan.own.iter();
     caveats.extend(own.flat_map(|own| of_own(own, statements)));
     caveats.extend(sampled(findings));

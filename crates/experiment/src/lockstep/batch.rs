@@ -19,6 +19,11 @@ use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
 /// batches.
 pub const PASSES: usize = 4;
 
+/// Bytes of log a transaction from which on it matters when changed pages are written back: a page
+/// of 4 KiB in a hundred transactions, as with misses
+/// ([`crate::findings::MISSES_THAT_MATTER`]). Chosen.
+pub const LOG_THAT_MATTERS: f64 = 40.96;
+
 /// The slices so far without the passes that are left out, in batches that
 /// all cells share.
 pub(super) struct Batches {
@@ -31,8 +36,8 @@ pub(super) struct Batches {
     costs: Vec<Option<f64>>,
     /// By cell, of all passes.
     due: Vec<CheckpointCount>,
-    /// By cell, whether it wrote any log: what is only read grows no older.
-    has_written: Vec<bool>,
+    /// By cell, bytes of log a transaction: what is only read grows no older.
+    log: Vec<f64>,
 }
 
 /// Checkpoints, and in how many sittings.
@@ -221,9 +226,15 @@ impl Batches {
                 sittings: sittings(passes, cell),
             })
             .collect();
-        let written = |cell| {
-            let mut slices = passes.iter().flat_map(|pass| pass.slices);
-            slices.any(|slice| slice.key.cell == cell && slice.log_bytes.get() > 0)
+        let log = |cell| {
+            let slices = passes.iter().flat_map(|pass| pass.slices);
+            let slices = slices.filter(|slice| slice.key.cell == cell);
+            let (bytes, counted) = slices.fold((0.0, 0.0), |(bytes, counted), slice| {
+                let own = slice.log_bytes.get() as f64;
+                (bytes + own, counted + slice.counted as f64)
+            });
+            // Those that wrote without any that counts wrote much.
+            if bytes > 0.0 { bytes / counted } else { 0.0 }
         };
         Self {
             screened,
@@ -231,7 +242,7 @@ impl Batches {
             work,
             costs,
             due,
-            has_written: (0..cells).map(written).collect(),
+            log: (0..cells).map(log).collect(),
         }
     }
 
@@ -246,7 +257,15 @@ impl Batches {
 
     /// Whether a cell wrote any log.
     pub(super) fn has_written(&self, cell: usize) -> bool {
-        self.has_written[cell]
+        self.log[cell] > 0.0
+    }
+
+    /// Whether cells write so much log that checkpoints matter, and none of them had any so far.
+    pub(super) fn awaits_checkpoint(&self, cells: [usize; 2]) -> bool {
+        let is_timed = |cell: usize| self.costs[cell].is_some();
+        let matters = |cell: usize| is_timed(cell) && self.log[cell] >= LOG_THAT_MATTERS;
+        let had_none = |cell: usize| self.due[cell].checkpoints == 0.0;
+        cells.into_iter().any(matters) && cells.into_iter().all(had_none)
     }
 
     /// Seconds of checkpoint that a byte of a cell's log counts as.

@@ -211,6 +211,12 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::SittingsApart { cell, factor } => sittings_apart(findings, cell, *factor),
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::MissesRose { cells, factor, .. } => misses_rose(findings, cells, *factor, another),
+        Caveat::NoCheckpoint { log, cell } => format!(
+            "No checkpoint came while cells were measured (at most {log} of log, {}), so the time of \
+             writing changed pages back is in no figure{another}. {}",
+            name(cell),
+            until_checkpoint(findings)
+        ),
         Caveat::RatioMoved {
             cells,
             transactions,
@@ -513,6 +519,16 @@ fn longer(findings: &Findings) -> &'static str {
     }
 }
 
+/// What has cells measured until a checkpoint comes.
+fn until_checkpoint(findings: &Findings) -> &'static str {
+    let own = findings.plan.own.as_ref();
+    match findings.horizon {
+        _ if own.is_some_and(|own| own.recording.is_some()) => "Use a longer recording.",
+        Some(Horizon::Passes { .. }) => "Use more --passes.",
+        _ => "Use a larger --budget.",
+    }
+}
+
 /// `slow`, or of several reasons how many each: `1 slow and 2 with more disk traffic ...`.
 fn left_out_for(slow: usize, foreign_traffic: usize) -> String {
     let reasons = [
@@ -789,6 +805,13 @@ mod tests {
              --warm-up 144000, with a larger --budget."
         );
         let said = super::describe(&findings, &findings.caveats[1]);
+        assert_eq!(
+            said,
+            "No checkpoint came while cells were measured (at most 11 MiB of log, 2 KiB pages), so the time \
+             of writing changed pages back is in no figure, and another choice may be the best. Use a larger \
+             --budget."
+        );
+        let said = super::describe(&findings, &findings.caveats[2]);
         assert_eq!(
             said,
             "Ratios moved while the copies grew older: 2 KiB pages from 0.63x to 0.79x. So 40 passes at the \

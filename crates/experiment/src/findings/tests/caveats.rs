@@ -253,6 +253,56 @@ fn caveats_follow_from_what_runs_counted() {
 }
 
 #[test]
+fn a_group_that_met_no_checkpoint_is_a_caveat() {
+    let found = |figures: &dyn Fn(usize, &mut Figures)| {
+        let figures = |cell, sitting: u32, mut of: Figures| {
+            // The largest of a run counts, not the sum of them.
+            let log = u64::from(sitting) + if cell == 1 { 3 } else { 2 };
+            of.load.counters.log_written_bytes = ByteCount::mib(log);
+            figures(cell, &mut of);
+            Ok(of)
+        };
+        let caveats = findings_of(figures, |_| {}).caveats;
+        let mut meant = caveats
+            .into_iter()
+            .filter(|of| matches!(of, Caveat::NoCheckpoint { .. }));
+        meant.next()
+    };
+    let none = |figures: &mut Figures| {
+        let counters = &mut figures.load.counters;
+        (counters.checkpoints, counters.checkpoint_time) = (0, Duration::ZERO);
+        counters.data_writes = 0;
+    };
+    let caveat = found(&|_, figures| none(figures));
+    let Some(Caveat::NoCheckpoint { log, cell }) = &caveat else {
+        panic!("{caveat:?}");
+    };
+    assert_eq!(
+        (*log, cell.page_size),
+        (ByteCount::mib(4), octavo_units::PageSize::kib(8))
+    );
+    assert_eq!(caveat.unwrap().severity(), Severity::Choice);
+    assert_eq!(found(&|_, _| {}), None);
+    // One cell that did is uncertain by itself, and a rollback journal has no checkpoints.
+    let but_one = |cell: usize, figures: &mut Figures| {
+        if cell > 0 {
+            none(figures);
+        }
+    };
+    assert_eq!(found(&but_one), None);
+    let writes = |figures: &mut Figures| {
+        none(figures);
+        figures.load.counters.data_writes = 9;
+    };
+    assert_eq!(found(&|_, figures| writes(figures)), None);
+    let little = |figures: &mut Figures| {
+        none(figures);
+        figures.load.counters.log_written_bytes = ByteCount::new(1000);
+    };
+    assert_eq!(found(&|_, figures| little(figures)), None);
+}
+
+#[test]
 fn what_could_not_be_recorded_is_a_caveat() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&directory.path().join("octavo.db")).unwrap();

@@ -44,6 +44,17 @@ impl TryOutcome {
     }
 }
 
+impl TryOutcome {
+    /// Whether a transaction that ended so is part of the throughput.
+    pub(crate) fn is_counted(self, kind: &TransactionKind) -> bool {
+        match self {
+            Self::Committed => kind.counts(Outcome::Committed),
+            Self::RolledBack => kind.counts(Outcome::RolledBack),
+            _ => false,
+        }
+    }
+}
+
 impl From<Outcome> for TryOutcome {
     fn from(outcome: Outcome) -> Self {
         match outcome {
@@ -100,6 +111,8 @@ pub struct KindCounts {
     pub name: Cow<'static, str>,
     /// Whether its commits are the workload's throughput.
     pub counted: bool,
+    /// Whether its rollbacks are, too.
+    counts_rollbacks: bool,
     /// Within which time 90% have to be answered, where the specification
     /// says so.
     pub response_limit: Option<Duration>,
@@ -140,6 +153,7 @@ impl KindCounts {
         Self {
             name: Cow::Borrowed(kind.name),
             counted: kind.counted,
+            counts_rollbacks: kind.counts_rollbacks,
             response_limit: kind.response_limit,
             outcomes,
             latencies,
@@ -327,10 +341,16 @@ impl Counts {
         total(self.kinds.iter().flat_map(ended))
     }
 
-    /// Commits of the kinds that count.
+    /// Commits of the kinds that count, and rollbacks of those whose rollbacks do.
     pub fn counted(&self) -> u64 {
         let counted = self.kinds.iter().filter(|kind| kind.counted);
-        total(counted.map(KindCounts::committed))
+        total(counted.flat_map(|kind| {
+            let rolled_back = match kind.counts_rollbacks {
+                true => kind.rolled_back(),
+                false => 0,
+            };
+            [kind.committed(), rolled_back]
+        }))
     }
 
     /// Transactions that failed.
@@ -438,6 +458,26 @@ impl JsonSchema for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rollbacks_of_scripts_count_and_others_do_not() {
+        let counted = |kind: TransactionKind| {
+            let mut counts = Counts::new(&[kind]);
+            counts.count(0, Outcome::Committed, Duration::ZERO);
+            counts.count(0, Outcome::RolledBack, Duration::ZERO);
+            let event = TryOutcome::from(Outcome::RolledBack);
+            assert_eq!(counts.counted() == 2, event.is_counted(&kind));
+            assert!(!TryOutcome::TimedOut.is_counted(&kind));
+            counts.counted()
+        };
+        assert_eq!(counted(TransactionKind::PLAIN), 1);
+        assert_eq!(counted(TransactionKind::script("mine")), 2);
+        let counts_nothing = TransactionKind {
+            counted: false,
+            ..TransactionKind::script("mine")
+        };
+        assert_eq!(counted(counts_nothing), 0);
+    }
 
     #[test]
     fn outcomes_are_counted_apart() {

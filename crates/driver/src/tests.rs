@@ -204,6 +204,7 @@ const fn kind(name: &'static str, deferred: bool, counted: bool) -> TransactionK
         name,
         deferred,
         counted,
+        counts_rollbacks: false,
         response_limit: None,
         pace: Some(Pace {
             keying: KEYING,

@@ -223,8 +223,8 @@ pub(crate) struct Session<'a> {
 
 impl<'s> Session<'s> {
     /// Runs the transaction drawn last, with its retries; latency counts from
-    /// `since`, without what its client waited in it. Answers that latency if it was committed and is
-    /// of a counted kind.
+    /// `since`, without what its client waited in it. Answers that latency if it
+    /// is part of the throughput.
     pub(crate) fn transact(
         &mut self,
         client: &mut dyn Client,
@@ -269,7 +269,7 @@ impl<'s> Session<'s> {
             }
         };
         let latency = self.record(kind, outcome, since, late);
-        let is_counted = outcome == TryOutcome::Committed && self.kinds[kind].counted;
+        let is_counted = outcome.is_counted(&self.kinds[kind]);
         Ok(is_counted.then_some(latency))
     }
 
@@ -285,8 +285,7 @@ impl<'s> Session<'s> {
         let latency = (now - since).saturating_sub(self.connection.paused());
         let event = Event::new(kind, outcome, changed, latency, late);
         if let Some((_, shared)) = self.lasting
-            && self.kinds[kind].counted
-            && outcome == TryOutcome::Committed
+            && outcome.is_counted(&self.kinds[kind])
         {
             shared.commits.add(now - shared.start());
         }

@@ -86,6 +86,8 @@ pub enum Caveat {
     TimedBeside {
         /// With which page sizes.
         page_sizes: String,
+        /// Whether an interval is as wide as it is for that reason more than for others.
+        decides: bool,
     },
     /// Databases have replacement policies that are not their own.
     ReplacedPolicy {
@@ -475,6 +477,7 @@ impl Caveat {
             | Self::Uneven {
                 is_reverse: true, ..
             }
+            | Self::TimedBeside { decides: true, .. }
             | Self::MissesRose { apart: true, .. }
             | Self::StillWarming { apart: true, .. } => Severity::Choice,
             Self::Disturbed(Disturbance {
@@ -499,7 +502,6 @@ impl Caveat {
                 foreign_traffic,
                 of,
             } if mostly(slow + foreign_traffic, *of) => Severity::Choice,
-            Self::TimedBeside { .. } => Severity::Choice,
             Self::MachineChanged { .. }
             | Self::NotRecorded { .. }
             | Self::BufferNotFilled { .. }
@@ -515,6 +517,7 @@ impl Caveat {
             | Self::RunsFailed { .. } => Severity::Amount,
             Self::Screened { .. }
             | Self::NoDeviceCounters
+            | Self::TimedBeside { .. }
             | Self::Grows { .. }
             | Self::Young { .. }
             | Self::InPart { .. }

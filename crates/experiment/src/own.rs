@@ -52,6 +52,9 @@ pub enum OwnPlanError {
     /// The weights of all scripts are 0, or too large together.
     #[error("the weights of scripts must sum to 1 to {max}", max = Mix::SUM_MAX)]
     Weights,
+    /// No script sends a statement.
+    #[error("there is no SQL statement in {0}, so there is nothing to measure: write one into it")]
+    NoStatement(String),
     /// A plan has several kinds of databases.
     #[error("copy-of is of one kind of database: name one in [cells]")]
     Databases,
@@ -810,11 +813,23 @@ fn read(settings: &OwnSettings) -> Result<Vec<Script>, OwnPlanError> {
     }
     let mut scripts: Vec<Script> = Vec::new();
     for file in &settings.scripts {
-        let source = text::read(&file.path, SCRIPT_MAX)
-            .map_err(|error| OwnPlanError::File(with_causes(&error)))?;
+        let source = text::read(&file.path, SCRIPT_MAX).map_err(|error| {
+            let weight = match file.path.as_os_str().as_encoded_bytes().contains(&b'@') {
+                true => "; behind the last @ stands a weight, a whole number from 0 on, or it is of the name",
+                false => "",
+            };
+            OwnPlanError::File(with_causes(&error) + weight)
+        })?;
         let names: Vec<&str> = scripts.iter().map(Script::name).collect();
         let script = Script::parse(&name(&file.path, &names), &source, &settings.definitions);
         scripts.push(script.map_err(|error| OwnPlanError::Script(Box::new(error)))?);
+    }
+    let weighted = scripts.iter().zip(&settings.scripts);
+    let used = weighted.filter(|(_, file)| file.weight > 0);
+    let used: Vec<&Script> = used.map(|(script, _)| script).collect();
+    if used.iter().all(|script| script.statements().is_empty()) {
+        let names: Vec<&str> = used.into_iter().map(Script::name).collect();
+        return Err(OwnPlanError::NoStatement(names.join(" or ")));
     }
     Ok(scripts)
 }

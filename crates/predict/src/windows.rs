@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use octavo_units::spread::{Span, Spread, WINDOW_S};
-use octavo_workload::{Outcome, TransactionKind};
+use octavo_workload::TransactionKind;
 
 use crate::{
     error::PredictError,
@@ -34,7 +34,7 @@ impl Done {
     /// Whether it is one of those that the workload's throughput is of. `kinds` are
     /// [`Workload::transactions`](octavo_workload::Workload::transactions).
     pub fn is_counted(&self, kinds: &[TransactionKind]) -> bool {
-        self.outcome == Outcome::Committed && kinds[self.kind].counted
+        kinds[self.kind].counts(self.outcome)
     }
 }
 

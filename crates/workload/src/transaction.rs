@@ -12,6 +12,9 @@ pub struct TransactionKind {
     pub deferred: bool,
     /// Whether its commits are the workload's throughput (TPC-C: New-Order).
     pub counted: bool,
+    /// Whether rollbacks are, too: a script rolls back because its author wants it to, and pgbench
+    /// counts all of its runs.
+    pub counts_rollbacks: bool,
     /// The specification's limit of the 90th percentile of response times, if any. A deferred
     /// kind is answered when it is done.
     pub response_limit: Option<Duration>,
@@ -28,11 +31,26 @@ impl TransactionKind {
         }
     }
 
+    /// A script of the user's.
+    pub const fn script(name: &'static str) -> Self {
+        Self {
+            counts_rollbacks: true,
+            ..Self::plain(name)
+        }
+    }
+
+    /// Whether one that ends like this is part of the throughput.
+    pub const fn counts(&self, outcome: Outcome) -> bool {
+        let is_meant = matches!(outcome, Outcome::Committed) || self.counts_rollbacks;
+        self.counted && is_meant
+    }
+
     /// A counted kind without a name or other properties.
     pub const PLAIN: Self = Self {
         name: "",
         deferred: false,
         counted: true,
+        counts_rollbacks: false,
         response_limit: None,
         pace: None,
     };

@@ -356,7 +356,7 @@ impl Prepared {
             needs_one_client |= script.statements.iter().any(|own| own.needs_one_client);
             let calls = script.statements.iter();
             let calls = calls.map(|own| OwnCall::new(&script.name, own)).collect();
-            kinds.push(TransactionKind::plain(String::leak(script.name)));
+            kinds.push(TransactionKind::script(String::leak(script.name)));
             programs.push(OwnProgram {
                 program: script.program,
                 first_statement: statements.len(),

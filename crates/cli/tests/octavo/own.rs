@@ -512,6 +512,25 @@ fn files_that_cannot_be_copied_are_told_in_one_line() {
     assert!(!last.contains("Error code"), "{said}");
     fs::remove_dir_all(home.path("work")).unwrap();
 
+    fs::write(home.path("draws.sql"), "\\set id random(1, 10)\n").unwrap();
+    refused(
+        &home,
+        &[
+            "--copy-of=app/my.db",
+            "--script=draws.sql",
+            "--script=mix.sql@0",
+        ],
+        &["there is no SQL statement in draws.sql, so there is nothing to measure"],
+    );
+    refused(
+        &home,
+        &["--copy-of=app/my.db", "--script=mix.sql@-1"],
+        &[
+            "cannot read mix.sql@-1",
+            "a weight, a whole number from 0 on",
+        ],
+    );
+
     let other = Connection::open(home.path("app/other.db")).unwrap();
     other.execute_batch("PRAGMA user_version=1").unwrap();
     refused(

@@ -213,6 +213,7 @@ impl Source {
         let mut attempts = 0;
         loop {
             attempts += 1;
+            let begin = Instant::now();
             let before = State::of(&file).map_err(named)?;
             let error = match Self::open_file(&file, given, before.clone()) {
                 Ok(source) => return Ok(source),
@@ -222,7 +223,9 @@ impl Source {
             // come and go between two looks.
             let comes_and_goes = before.log.is_some() || beside(&file, "-shm").exists();
             let may_pass = comes_and_goes || State::of(&file).map_err(named)? != before;
-            if attempts == ATTEMPTS || !may_pass {
+            // SQLite itself tries for ten seconds to read a log's index that nobody keeps.
+            let is_patient = begin.elapsed() > ATTEMPTS * BETWEEN_ATTEMPTS;
+            if attempts == ATTEMPTS || is_patient || !may_pass {
                 return Err(named(error));
             }
             thread::sleep(BETWEEN_ATTEMPTS);
@@ -570,6 +573,11 @@ pub(super) fn refusal(path: &Path, failure: &rusqlite::Error) -> DatabaseError {
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             format!("cannot be read ({said}): Octavo needs to read the file and the files beside it")
+        }
+        Some(ErrorCode::FileLockingProtocolFailed) => {
+            "has a log or a log's index (-wal, -shm) that is damaged, or that another program begins anew \
+             all the time: end all programs that use the file, and open it once with sqlite3"
+                .into()
         }
         _ => format!("cannot be read: {said}"),
     };

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     caveats::{Caveat, MovedRatio, YoungPasses},
+    inputs::{Input, InputName},
     lockstep::{Batch, LOG_THAT_MATTERS, Movement},
     machine,
     plan::{Cell, Plan},
@@ -62,6 +63,17 @@ fn not_paced(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
         late_p50_ms: late.p50_us as f64 / 1e3,
         late_max_ms: late.max_us as f64 / 1e3,
     })
+}
+
+/// Whether what a cell's processor takes makes its ratio more uncertain than all else that it was
+/// predicted from.
+fn is_processor_known_least(cell: &CellFindings) -> bool {
+    let own = |input: &Input| (input.follows * input.uncertainty.own).powi(2);
+    let of = |is_meant: fn(InputName) -> bool| -> f64 {
+        let meant = cell.inputs.iter().filter(|input| is_meant(input.name));
+        meant.map(own).sum()
+    };
+    of(|name| name == InputName::Processor) > of(|name| name != InputName::Processor)
 }
 
 /// The cell that wrote most log, of the groups that change pages and met no checkpoint.
@@ -148,6 +160,7 @@ pub(super) fn found_caveats(
     let beside = facts.find(|(name, _)| name == TIMED_BESIDE);
     caveats.extend(beside.map(|(_, page_sizes)| Caveat::TimedBeside {
         page_sizes: page_sizes.clone(),
+        decides: cells().any(|cell| !cell.reference && is_processor_known_least(cell)),
     }));
     let rows = cells().filter_map(|cell| cell.inserted).fold(0.0, f64::max);
     if rows >= INSERTED_MIN {

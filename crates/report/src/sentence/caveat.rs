@@ -81,10 +81,16 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             "Octavo could not record {what}. Misses may be predicted up to a fifth too many; intervals \
              allow for it. Install what is missing and predict again."
         ),
-        Caveat::TimedBeside { page_sizes } => format!(
-            "Other programs used the processors while your statements were timed with {page_sizes} \
-             pages: the processor's time there counts as known within 50%. Predict again when the \
-             machine is quiet."
+        Caveat::TimedBeside {
+            page_sizes,
+            decides,
+        } => format!(
+            "Other programs, or the hypervisor, had more than a tenth of the processors while your statements \
+             were timed with {page_sizes} pages: the processor's time there counts as known within 50%. {}",
+            match decides {
+                true => "Predict again when the machine is quiet.",
+                false => "That hardly widens intervals.",
+            }
         ),
         Caveat::ReplacedPolicy { is_bound } => {
             let bound = match is_bound {

@@ -148,11 +148,12 @@ impl Workload for OwnWorkload {
             None => {
                 // Of a store: only names are asked for.
                 let names = self.own.scripts.iter().map(|script| script.name.clone());
-                Vec::leak(
-                    names
-                        .map(|name| TransactionKind::plain(String::leak(name)))
-                        .collect(),
-                )
+                let is_script = self.own.recording.is_none() && self.own.digests.is_none();
+                let kind = match is_script {
+                    true => TransactionKind::script,
+                    false => TransactionKind::plain,
+                };
+                Vec::leak(names.map(|name| kind(String::leak(name))).collect())
             }
         }
     }

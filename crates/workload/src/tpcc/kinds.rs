@@ -48,6 +48,7 @@ const fn kind(name: &'static str, keying: u64, think: u64, limit: u64) -> Transa
         name,
         deferred: false,
         counted: false,
+        counts_rollbacks: false,
         response_limit: Some(Duration::from_secs(limit)),
         pace: Some(Pace {
             keying: Duration::from_secs(keying),

@@ -21,7 +21,7 @@ use super::super::{
 use crate::{
     directory::{WorkDirectory, free_space},
     error::CampaignError,
-    machine::{Cause, MachineUse, MachineWatch, disturbances},
+    machine::{MachineUse, MachineWatch, OTHERS_TOLERATED},
     monitor::Monitor,
     plan::{Level, Plan, SnapshotKey, Storage},
     prediction::{Cpu, PredictedDevice},
@@ -198,33 +198,23 @@ fn record_all(
     Ok(recorded)
 }
 
-/// Whether nobody else used the processors in a time; tells of it otherwise.
+/// Whether nobody else used the processors in a time; tells of it otherwise. Time on a processor is what
+/// counts, in which others are not: they matter by what they push out of its caches, and the hypervisor's
+/// guests as other programs do.
 fn is_timed_alone(during: &MachineUse, page_size: PageSize, monitor: &Monitor<'_>) -> bool {
-    let found = disturbances([during]).into_iter();
-    let mut found = found.filter_map(|found| match found.cause {
-        Cause::Steal => Some((
-            "the hypervisor took",
-            "of the processors' time",
-            found.worst,
-        )),
-        Cause::OtherPrograms => Some((
-            "other programs used",
-            "of the processors' time",
-            found.worst,
-        )),
-        Cause::CpuLimit => Some((
-            "the CPU limit was reached in",
-            "of its periods",
-            found.worst,
-        )),
-        Cause::MemoryPressure | Cause::Swapping | Cause::StoragePressure => None,
-    });
-    let Some((who, of, share)) = found.next() else {
+    let others = [
+        ("the hypervisor took", during.steal),
+        ("other programs used", during.others),
+    ];
+    let found = others
+        .into_iter()
+        .find(|(_, share)| *share > OTHERS_TOLERATED);
+    let Some((who, share)) = found else {
         return true;
     };
     monitor.note(&format!(
-        "{who} {:.0}% {of} while your statements were timed on {page_size} pages: what they take there \
-         is known less well; predict again when the machine is quiet",
+        "{who} {:.0}% of the processors' time while your statements were timed on {page_size} pages: what \
+         they take there is known less well; predict again when the machine is quiet",
         100.0 * share
     ));
     false

@@ -316,6 +316,7 @@ fn what_could_not_be_recorded_is_a_caveat() {
     assert!(findings.caveats.iter().any(is_it), "{:?}", findings.caveats);
     let beside = Caveat::TimedBeside {
         page_sizes: "8 KiB".into(),
+        decides: false,
     };
     assert!(findings.caveats.contains(&beside), "{:?}", findings.caveats);
 }

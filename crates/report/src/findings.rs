@@ -33,9 +33,10 @@ mod spare {
     pub(super) const MORE_GROUPS: u8 = 5;
     pub(super) const AMOUNTS: u8 = 6;
     pub(super) const WHY: u8 = 7;
-    pub(super) const ELSEWHERE: u8 = 8;
-    pub(super) const NOTES: u8 = 9;
-    pub(super) const PASSED: u8 = 10;
+    pub(super) const BEYOND: u8 = 8;
+    pub(super) const ELSEWHERE: u8 = 9;
+    pub(super) const NOTES: u8 = 10;
+    pub(super) const PASSED: u8 = 11;
 }
 
 /// The report of an experiment whose cells are compared.
@@ -232,6 +233,7 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         };
         section.spare(spare::SETTLE, [command]);
     }
+    section.spare(spare::BEYOND, paragraphs(sentence::beyond_range(findings)));
     if let Some(heading) = sentence::elsewhere_heading(findings) {
         let lines = Block::Values(sentence::elsewhere(findings));
         section.spare(spare::ELSEWHERE, [Block::Paragraph(heading), lines]);

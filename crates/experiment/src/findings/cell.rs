@@ -27,7 +27,7 @@ use crate::{
     plan::{Cell, Level, Plan},
     prediction::Expected,
     record::{Figures, RunRecord, Source, UNFINISHED},
-    statistics::{Decision, Interval, error_of_one},
+    statistics::{Decision, Interval, decision, error_of_one},
     verdict::{Verdict, verdict},
     waits::{Bound, Waits},
 };
@@ -284,7 +284,7 @@ impl<'a> ByCell<'a> {
         judged: &GroupJudgement,
         levels: &Levels,
     ) -> GroupFindings {
-        let verdict = match self.cold(group).as_slice() {
+        let mut verdict = match self.cold(group).as_slice() {
             cold @ [_, ..] if group.cells.len() > 1 => Verdict::Cold {
                 level: self.level(group.cells[group.reference]),
                 cold: cold.iter().map(|&cell| self.level(cell)).collect(),
@@ -315,6 +315,22 @@ impl<'a> ByCell<'a> {
                     .filter(|_| number != advised)
                     .map(|ratio| self.predicted.inputs.widen(ratio, &powers, error));
             }
+        }
+        // What both share says more of them than the ratio of each to the reference.
+        if let Verdict::Use { ties, .. } = &mut verdict {
+            let is_behind = |cell: &CellFindings| {
+                let over = cell
+                    .over_advised
+                    .as_ref()
+                    .filter(|over| over.says_something());
+                over.is_some_and(|over| decision(over, self.plan.margin) == Decision::Worse)
+            };
+            let behind: Vec<&str> = cells
+                .iter()
+                .filter(|cell| is_behind(cell))
+                .map(|cell| cell.level.as_str())
+                .collect();
+            ties.retain(|level| !behind.contains(&level.to_string().as_str()));
         }
         GroupFindings {
             name: self.plan.group_name(&self.cells[group.cells[0]]),

@@ -392,6 +392,29 @@ fn levels_are_compared_with_the_one_that_is_advised() {
 }
 
 #[test]
+fn what_is_faster_by_less_is_no_tie() {
+    let ties = |of_64_kib: f64| {
+        let faster = |slice: &mut Slice| {
+            if slice.key.cell == 2 {
+                slice.elapsed = slice.elapsed.mul_f64(of_64_kib / 2.0);
+                slice.spent = None;
+            }
+        };
+        let found = findings_of(|_, _, figures| Ok(figures), faster);
+        let group = &found.groups[0];
+        assert_eq!(group.cells[2].decision, Some(Decision::Better));
+        let Verdict::Use { level, ties, .. } = &group.verdict else {
+            panic!("{:?}", group.verdict);
+        };
+        let eight = octavo_units::PageSize::kib(8);
+        assert_eq!(*level, crate::plan::Level::PageSize(eight));
+        ties.len()
+    };
+    // 8 KiB is 1.1 times as fast as the reference.
+    assert_eq!([1.0 / 1.05, 1.0 / 1.095].map(ties), [0, 1]);
+}
+
+#[test]
 fn a_sitting_that_is_against_the_answer_is_a_doubt() {
     use crate::confidence::{ConfidenceLevel, ConfidenceLimit, confidence};
     let trust = |found: &Findings| confidence(found).unwrap();

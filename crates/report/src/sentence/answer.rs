@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::{BATCH_PASSES, DepartureReason, Horizon},
+    lockstep::{BATCH_PASSES, Horizon},
     plan::{Factor, Level},
     statistics::{Decision, Interval, leads},
     verdict::Verdict,
@@ -173,11 +173,14 @@ fn others_faster(
         let mut cells = group.cells.iter();
         cells.find(|cell| naming::own_level(findings, cell) == *level)
     };
-    // What left because another one led is no tie, and faster than the reference all the same.
+    let is_winner =
+        |level: &Level| matches!(&group.verdict, Verdict::Use { level: of, .. } if of == level);
+    // What is behind the winner is no tie, and faster than the reference all the same.
     let is_behind = |cell: &&CellFindings| {
-        let why = cell.left.map(|left| left.why);
-        let is_behind = matches!(why, Some(DepartureReason::Behind { .. }));
-        is_behind && cell.decision == Some(Decision::Better) && !cell.cell.database.is_bound()
+        let is_better = cell.decision == Some(Decision::Better) && !cell.reference;
+        is_better
+            && !is_winner(&naming::own_level(findings, cell))
+            && !cell.cell.database.is_bound()
     };
     let behind = group.cells.iter().filter(is_behind);
     let behind: Vec<Level> = behind
@@ -201,8 +204,6 @@ fn others_faster(
         cells.position(|cell| naming::own_level(findings, cell) == *level)
     };
     all.sort_by_key(|level| place(level));
-    let is_winner =
-        |level: &Level| matches!(&group.verdict, Verdict::Use { level: of, .. } if of == level);
     all.retain(|level| !is_winner(level));
     let labeled = LABELS.iter().map(|&wanted| {
         let own = all.iter().filter(|level| label(level) == wanted);
@@ -435,6 +436,7 @@ fn of_copies(findings: &Findings, group: &GroupFindings) -> (String, String) {
 mod tests {
     use std::sync::Arc;
 
+    use octavo_experiment::lockstep::DepartureReason;
     use octavo_units::PageSize;
 
     use super::*;
@@ -449,6 +451,10 @@ mod tests {
             .databases
             .push(Arc::new(own.with_replacement("cflru")));
         findings.plan.compare = Factor::Database;
+        // The cells are those of page sizes.
+        for cell in &mut findings.groups[0].cells {
+            cell.decision = Some(Decision::Worse);
+        }
         let level = Level::Database("replacement cflru".into());
         let ratio = findings.groups[0].cells[0].ratio.unwrap();
         let said = |findings: &Findings| answers(findings)[0].text();

@@ -218,8 +218,9 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::MissesRose { cells, factor, .. } => misses_rose(findings, cells, *factor, another),
         Caveat::NoCheckpoint { log, cell } => format!(
-            "No checkpoint came while cells were measured (at most {log} of log, {}), so the time of \
-             writing changed pages back is in no figure{another}. {}",
+            "No checkpoint came while cells were {} (at most {log} of log, {}), so the time of writing \
+             changed pages back is in no figure{another}. {}",
+            findings.source.name(),
             name(cell),
             until_checkpoint(findings)
         ),

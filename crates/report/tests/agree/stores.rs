@@ -544,6 +544,7 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
         reads: misses,
         read_bytes: ByteCount::new(4096 * misses),
         read_time: Duration::from_micros(90 * misses),
+        data_writes: transactions,
         log_writes: transactions,
         log_written_bytes: ByteCount::new(2048 * transactions),
         syncs: transactions,

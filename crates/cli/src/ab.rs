@@ -39,7 +39,7 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     }
     keep_foreign(&flags.directory)?;
     flags.fail_if.check()?;
-    let watcher = Watcher::new(flags.progress)?;
+    let watcher = Watcher::answering(flags.progress, flags.metrics)?;
     let (a, b) = (flags.a.clone(), flags.b.clone());
     let plan = plan(&mut flags, &a, &b, &watcher).map_err(Failure::of_plan)?;
     let budget = flags.campaign.budget.unwrap_or(BUDGET);

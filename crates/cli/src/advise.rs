@@ -27,7 +27,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
         return show_script(&flags.own, given, &flags.cells.system);
     }
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
-    let watcher = Watcher::new(flags.progress)?;
+    let watcher = Watcher::answering(flags.progress, flags.metrics)?;
     let settings = settings(&flags, emulator()?, &watcher).map_err(Failure::of_plan)?;
     if flags.dry_run.is_dry {
         watcher.finish();

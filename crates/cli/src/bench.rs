@@ -45,7 +45,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         Dataset::examine(&flags.directory).map_err(load::failure)?
     };
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
-    let watcher = Watcher::new(flags.progress)?;
+    let watcher = Watcher::answering(flags.progress, flags.metrics)?;
     let (wanted, chosen) = match flags.own.settings(
         flags.data.seed.unwrap_or(Seed::new(1)),
         Some(flags.connections()),

@@ -22,6 +22,7 @@ mod interrupt;
 mod limits;
 mod load;
 mod manual;
+mod metrics;
 mod outcome;
 mod output;
 mod plans;

@@ -42,7 +42,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     }
     file.check(&directory).map_err(Failure::input)?;
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
-    let watcher = Watcher::new(flags.progress)?;
+    let watcher = Watcher::answering(flags.progress, flags.metrics)?;
     complete(&mut file, &|| watcher.is_interrupted())?;
     let settings = CampaignSettings {
         prediction: None,

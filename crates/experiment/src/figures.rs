@@ -6,7 +6,11 @@ use rusqlite::{
     types::{Null, ToSqlOutput},
 };
 
+use serde::Serialize;
+
 use crate::{
+    caveats::Severity,
+    confidence::confidence,
     findings::{CellFindings, Findings, GroupFindings, PerTransaction},
     plan::{Cell, Storage},
     statistics::{Decision, Interval},
@@ -27,7 +31,7 @@ pub enum Figure {
 }
 
 /// The names of the columns, with units. Programs may rely on them: new ones come at the end.
-pub const COLUMNS: [&str; 39] = [
+pub const COLUMNS: [&str; 44] = [
     "group_name",
     "cell",
     "is_reference",
@@ -67,6 +71,11 @@ pub const COLUMNS: [&str; 39] = [
     "p95_us",
     "p999_us",
     "cell_number",
+    "reads_per_transaction",
+    "writes_per_transaction",
+    "storage_path",
+    "confidence",
+    "warnings",
 ];
 
 /// The values of a cell, in the order of [`COLUMNS`].
@@ -77,10 +86,11 @@ pub type Row = [Figure; COLUMNS.len()];
 /// together.
 pub fn figures(findings: &Findings) -> Vec<Row> {
     let numbers = findings.plan.cells();
+    let conditions = Conditions::of(findings);
     let mut rows = Vec::new();
     for group in &findings.groups {
         for cell in &group.cells {
-            rows.push(row(findings, &numbers, group, cell));
+            rows.push(row(findings, &numbers, &conditions, group, cell));
         }
     }
     rows
@@ -91,7 +101,46 @@ pub(crate) fn keep(store: &mut Store, findings: &Findings) -> Result<(), StoreEr
     store.set_figures(&COLUMNS, &figures(findings))
 }
 
-fn row(findings: &Findings, cells: &[Cell], group: &GroupFindings, of: &CellFindings) -> Row {
+/// What figures of all cells stand under, in the words of JSON.
+struct Conditions {
+    confidence: Figure,
+    /// Caveats that are more than notes, the worst first.
+    warnings: String,
+}
+
+impl Conditions {
+    fn of(findings: &Findings) -> Self {
+        let warnings = findings.caveats.iter();
+        let warnings = warnings.filter(|caveat| caveat.severity() > Severity::Note);
+        let names: Vec<String> = warnings
+            .map(|caveat| name_of(caveat, Some("caveat")))
+            .collect();
+        Self {
+            confidence: known(confidence(findings), |of| {
+                Figure::Text(name_of(&of.trust, None))
+            }),
+            warnings: names.join(" "),
+        }
+    }
+}
+
+/// The name of a variant as JSON has it, in a field or alone.
+fn name_of(value: &impl Serialize, field: Option<&str>) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    let named = field.map_or(Some(&value), |field| value.get(field));
+    named
+        .and_then(|name| name.as_str())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn row(
+    findings: &Findings,
+    cells: &[Cell],
+    conditions: &Conditions,
+    group: &GroupFindings,
+    of: &CellFindings,
+) -> Row {
     use Figure::{Number, Text, Unknown};
     let [throughput, throughput_low, throughput_high] = ends(of.throughput);
     let [ratio, ratio_low, ratio_high] = ends(of.ratio);
@@ -155,6 +204,11 @@ fn row(findings: &Findings, cells: &[Cell], group: &GroupFindings, of: &CellFind
         known(of.tail, |tail| count(tail.p95_us)),
         known(of.tail, |tail| count(tail.p999_us)),
         known(number, |number| count(number as u64)),
+        each(|of| of.reads),
+        each(|of| of.writes),
+        known(of.storage_path, |path| Text(name_of(&path, None))),
+        conditions.confidence.clone(),
+        text(&conditions.warnings),
     ]
     .map(Figure::without_nonsense)
 }

@@ -2,6 +2,8 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
+use octavo_driver::Sample;
+
 use crate::{lockstep::Judgement, plan::Plan};
 
 /// Told of a job's progress.
@@ -10,6 +12,8 @@ pub trait Observer: Sync {
     /// (earlier sessions included) and the time that everything will take, which
     /// is the time spent where it is not known.
     fn progress(&self, now: &str, spent: Duration, expected: Duration);
+    /// A second of a bench has passed.
+    fn second(&self, _second: &Sample) {}
     /// Something worth a line of its own.
     fn note(&self, line: &str);
     /// The cells of a plan stand like this now.

@@ -684,6 +684,8 @@ fn cell(
             read_bytes: misses * size,
             written_bytes: 2.4 * size + 6200.0,
             log_written_bytes: 1.5 * size + 4000.0,
+            reads: 6.4,
+            writes: 2.1,
             syncs: 0.93,
             write_amplification: (2.4 * size + 6200.0) / 640.0,
             misses_read: Some(0.997),
@@ -731,6 +733,7 @@ fn time(level: f64, size: f64, misses: f64) -> TransactionTime {
         log_write_us: Some(log_write_us),
         log_sync_us: Some(log_sync_us),
         checkpoint_us: Some(checkpoint_us),
+        checkpoint_sync_us: Some(0.5 * checkpoint_us),
         cpu_us: Some(cpu_us),
         cpu_in_requests: 0.0,
         waits: None,
@@ -749,6 +752,7 @@ pub(crate) fn times_nothing(findings: &mut Findings) {
         time.other_us += time.parts()[..4].iter().flatten().sum::<f64>();
         (time.read_us, time.log_write_us) = (None, None);
         (time.log_sync_us, time.checkpoint_us) = (None, None);
+        time.checkpoint_sync_us = None;
     }
 }
 

@@ -30,6 +30,7 @@ mod markdown;
 mod markup;
 mod naming;
 pub mod number;
+mod open_metrics;
 pub mod outcome;
 mod profile;
 mod ramp;
@@ -57,6 +58,7 @@ pub use json::{
     FORMAT, bench_json, compare_json, curve_json, device_json, devices_json, findings_json, json,
     machines_json, value_json,
 };
+pub use open_metrics::{Metrics, OPEN_METRICS};
 pub use profile::profile;
 pub use schema::Schemas;
 pub use sentence::standings;

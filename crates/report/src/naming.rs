@@ -38,6 +38,15 @@ pub(crate) fn times_checkpoints(findings: &Findings) -> bool {
     times.any(|checkpoint_us| checkpoint_us > 0.0)
 }
 
+/// What writing and flushing data files is called: without a checkpoint it is done at each commit.
+pub(crate) fn of_data_files(findings: &Findings) -> &'static str {
+    let is_counted = |cell: &CellFindings| cell.tail.is_some_and(|tail| tail.checkpoints.is_some());
+    match times_checkpoints(findings) && !cells(findings).any(is_counted) {
+        true => "data files",
+        false => "checkpoint",
+    }
+}
+
 /// The cell that the others of a group are compared with.
 pub(crate) fn reference_cell(group: &GroupFindings) -> Option<&CellFindings> {
     group.cells.iter().find(|cell| cell.reference)

@@ -210,16 +210,29 @@ pub(crate) fn passed(findings: &Findings) -> Vec<String> {
             false => "The disk read about as much as the cache missed.".into(),
         });
     }
+    // A sitting of one batch is not set beside others, and who left has none of the later ones.
+    let rivals = naming::cells(findings).filter(|cell| !cell.reference);
+    let (compared, others): (Vec<&CellFindings>, Vec<&CellFindings>) =
+        rivals.partition(|cell| cell.sittings_compared() == findings.sittings);
     let is_near = |cell: &CellFindings| {
         let spread = cell.sittings_spread();
         spread.is_none_or(|spread| spread <= 1.0 + SITTINGS_TOLERATED)
     };
-    let sittings = naming::cells(findings).map(CellFindings::sittings_compared);
-    let sittings = sittings.max().unwrap_or(0);
-    // A sitting of one batch is not set beside others.
-    if sittings > 1 && sittings == findings.sittings && naming::cells(findings).all(is_near) {
+    let all = compared.len() + others.len();
+    if findings.sittings > 1
+        && !compared.is_empty()
+        && compared.iter().chain(&others).all(|cell| is_near(cell))
+    {
+        let of = match others.is_empty() {
+            true => String::new(),
+            false => format!(
+                " in {} of {all} cells; others have fewer to compare",
+                compared.len()
+            ),
+        };
         passed.push(format!(
-            "Ratios of {sittings} sittings of fresh copies are within {} of each other.",
+            "Ratios of {} sittings of fresh copies are within {} of each other{of}.",
+            findings.sittings,
             percent(SITTINGS_TOLERATED)
         ));
     }
@@ -354,16 +367,25 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
             plan.workload.title()
         ),
         _ if plan.own.as_ref().is_some_and(|own| own.is_guess) => {
-            "Your program's own statements were not measured.".into()
+            format!(
+                "Your program's own statements were not {}.",
+                findings.source.name()
+            )
         }
         _ if plan.own.as_ref().is_some_and(|own| own.recording.is_some()) => {
-            "Statements that are not in the recording were not measured.".into()
+            format!(
+                "Statements that are not in the recording were not {}.",
+                findings.source.name()
+            )
         }
         _ if plan.own.as_ref().is_some_and(|own| own.digests.is_some()) => {
             "Digests were measured with even values and without transactions.".into()
         }
         _ if plan.own.is_some() => {
-            "Statements that are not in the scripts were not measured.".into()
+            format!(
+                "Statements that are not in the scripts were not {}.",
+                findings.source.name()
+            )
         }
         _ => format!(
             "{} is a stand-in. Test on a copy of your data.",

@@ -165,7 +165,10 @@ pub(crate) fn times(findings: &Findings, group: &GroupFindings) -> Table {
         .figure("read", of(|of| of.read_us))
         .figure(("log write", 3), of(|of| of.log_write_us))
         .figure(("log fsync", 4), of(|of| of.log_sync_us))
-        .figure(("checkpoint", 2), of(|of| of.checkpoint_us))
+        .figure(
+            (naming::of_data_files(findings), 2),
+            of(|of| of.checkpoint_us),
+        )
         .figure(("CPU", 5), of(|of| of.cpu_us))
         .figure(("other", 6), of(|of| Some(of.other_us)));
     if times().any(|time| time.waits.is_some()) {

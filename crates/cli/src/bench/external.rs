@@ -34,7 +34,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         found => found.map_err(failure)?,
     };
     let wanted = RequestedRun::from_flags(flags, found.as_ref())?;
-    let watcher = Watcher::new(flags.progress)?;
+    let watcher = Watcher::answering(flags.progress, flags.metrics)?;
     let settings = ExternalSettings {
         workload: wanted.workload.as_ref(),
         seed: wanted.spec.seed,

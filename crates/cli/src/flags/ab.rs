@@ -12,7 +12,9 @@ use super::{
         directory,
     },
 };
-use crate::{print::PrintFlags, progress::ProgressFlags, workload::without_loaded_rows};
+use crate::{
+    metrics::MetricsFlag, print::PrintFlags, progress::ProgressFlags, workload::without_loaded_rows,
+};
 
 #[derive(Debug, Args)]
 #[command(
@@ -80,6 +82,9 @@ pub(crate) struct AbFlags {
 
     #[command(flatten)]
     pub(crate) progress: ProgressFlags,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlag,
 }
 
 /// A key with its value.

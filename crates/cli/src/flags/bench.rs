@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     failure::Failure,
+    metrics::MetricsFlag,
     output::PageFlag,
     print::FormatFlag,
     progress::ProgressFlags,
@@ -224,6 +225,9 @@ pub(crate) struct BenchFlags {
 
     #[command(flatten)]
     pub(crate) progress: ProgressFlags,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlag,
 
     #[command(flatten)]
     pub(crate) page: PageFlag,

@@ -17,6 +17,7 @@ use super::shared::{
     device_help, directory,
 };
 use crate::{
+    metrics::MetricsFlag,
     print::PrintFlags,
     progress::ProgressFlags,
     system::{SystemFlags, defaults, predicted_name, recorded_titles, sizes},
@@ -97,6 +98,9 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) progress: ProgressFlags,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlag,
 }
 
 /// What advise measures and predict predicts.
@@ -314,6 +318,9 @@ pub(crate) struct RunFlags {
 
     #[command(flatten)]
     pub(crate) progress: ProgressFlags,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlag,
 }
 
 /// Help with the defaults that databases have.

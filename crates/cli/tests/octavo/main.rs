@@ -12,6 +12,7 @@ mod energy;
 mod external;
 mod itself;
 mod kill_and_resume;
+mod metrics;
 mod outages;
 mod outside;
 mod own;

@@ -188,6 +188,16 @@ impl Running for RunningSqlite {
                     .into(),
             ));
         }
+        conditions.push((
+            "overflow_pages",
+            match self.vfs.is_direct() {
+                true => "in the cache, as others",
+                false => {
+                    "read past the cache where the log has none of it; neither hits nor misses"
+                }
+            }
+            .into(),
+        ));
         if wal {
             conditions.push((
                 "wal_autocheckpoint",

@@ -103,6 +103,7 @@ impl DriverObserver for PerSecondRecorder<'_, '_> {
         } else {
             self.warm_up = sample.at;
         }
+        self.observer.second(sample);
         self.observer.progress(
             &words_of_second(sample),
             sample.at,

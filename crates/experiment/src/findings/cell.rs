@@ -14,7 +14,7 @@ use super::{
     age::{Age, age},
     per_transaction::{PerTransaction, per_transaction},
     stability::{CellStability, stability},
-    time::{Tail, TransactionTime, is_checkpoint_timed, tail, transaction_time},
+    time::{Tail, TransactionTime, is_checkpoint_timed, sync_share, tail, transaction_time},
 };
 use crate::{
     caveats::{MovedRatio, UnfilledCell, YoungPasses},
@@ -385,6 +385,7 @@ impl<'a> ByCell<'a> {
                 slices,
                 is_checkpoint_timed(&runs),
                 stands.checkpoint_cost,
+                sync_share(&runs),
                 cell.clients.max(1),
                 apart_us,
                 waits,

@@ -18,6 +18,10 @@ pub struct PerTransaction {
     pub hit_ratio: f64,
     /// Pages that had to be read.
     pub buffer_misses: f64,
+    /// Reads of its files by the database.
+    pub reads: f64,
+    /// Writes of its files, log or journal included.
+    pub writes: f64,
     /// Bytes that the database read from its files.
     pub read_bytes: f64,
     /// Bytes that it wrote to its files.
@@ -142,6 +146,8 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
         transactions,
         hit_ratio: ratio(hits, hits + misses),
         buffer_misses: each(misses),
+        reads: each(reads),
+        writes: each(sum(&|c| c.data_writes.saturating_add(c.log_writes))),
         read_bytes: each(read),
         written_bytes: each(written),
         log_written_bytes: each(sum(&|c| c.log_written_bytes.get())),

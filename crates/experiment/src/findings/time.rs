@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use octavo_database::Counters;
 use octavo_driver::KindCounts;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,8 +28,10 @@ pub struct TransactionTime {
     pub log_write_us: Option<f64>,
     /// Flushing the log.
     pub log_sync_us: Option<f64>,
-    /// Writing and flushing data files for checkpoints.
+    /// Writing and flushing data files, at checkpoints or at each commit.
     pub checkpoint_us: Option<f64>,
+    /// Of this, flushing them; `None` where that is not timed apart.
+    pub checkpoint_sync_us: Option<f64>,
     /// On a CPU in user mode, database and client. `None` also where all of it was too short
     /// for the clock that counts it.
     pub cpu_us: Option<f64>,
@@ -109,11 +112,13 @@ impl Tail {
 /// stands for so many seconds of checkpoints. Parts are timed apart, so
 /// they may come to more than the whole by a little: then the CPU's is smaller, which is
 /// known the least, or all are where that is not enough. A part that nothing times is a part
-/// of the rest. `others` are waits for them of all transactions, those of passes that do not count among them.
+/// of the rest. `sync_share` is the share of flushes in what data files take ([`sync_share`]).
+/// `others` are waits for them of all transactions, those of passes that do not count among them.
 pub(super) fn transaction_time(
     slices: &[&Slice],
     is_checkpoint_timed: bool,
     checkpoint_cost: Option<f64>,
+    sync_share: Option<f64>,
     sessions: u32,
     apart_us: f64,
     others: Option<&Waits>,
@@ -191,6 +196,9 @@ pub(super) fn transaction_time(
         log_write_us,
         log_sync_us,
         checkpoint_us,
+        checkpoint_sync_us: checkpoint_us
+            .zip(sync_share)
+            .map(|(all, share)| all * share),
         cpu_us: cpu.map(|cpu| cpu * total_us),
         cpu_in_requests: in_requests.map_or(0.0, rest),
         waits: others,
@@ -232,6 +240,21 @@ pub(super) fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
             .then(|| time.as_secs_f64() * 1e6 / checkpoints as f64),
         checkpoints: (checkpoints > 0).then(|| checkpoints as f64 / transactions as f64),
     })
+}
+
+/// Which share of the time that sessions spend in writing and flushing data files the flushes have;
+/// `None` where neither is timed.
+pub(super) fn sync_share(runs: &[&Figures]) -> Option<f64> {
+    let counters = || runs.iter().map(|run| &run.load.counters);
+    let sum = |of: fn(&Counters) -> Duration| {
+        counters()
+            .map(of)
+            .map(|time| time.as_secs_f64())
+            .sum::<f64>()
+    };
+    let sync = sum(|of| of.sync_time.saturating_sub(of.log_sync_time));
+    let write = sum(|of| of.write_time.saturating_sub(of.log_write_time));
+    (sync + write > 0.0).then(|| sync / (sync + write))
 }
 
 /// Whether the time of checkpoints is known: all the time of some is no time only where none

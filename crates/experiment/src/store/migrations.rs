@@ -55,6 +55,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 8,
         sql: include_str!("from-8.sql"),
     },
+    Step {
+        // Figures stood without their conditions.
+        from: 9,
+        sql: include_str!("from-9.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

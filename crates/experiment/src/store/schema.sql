@@ -192,5 +192,10 @@ CREATE TABLE figures (
     octavo                        TEXT,
     p95_us                        INTEGER,
     p999_us                       INTEGER,
-    cell_number                   INTEGER
+    cell_number                   INTEGER,
+    reads_per_transaction         REAL,
+    writes_per_transaction        REAL,
+    storage_path                  TEXT,
+    confidence                    TEXT,
+    warnings                      TEXT
 ) STRICT;

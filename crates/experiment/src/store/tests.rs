@@ -235,7 +235,7 @@ fn steps_of_a_run_are_read_as_they_were_kept() {
 /// `tests/stores/`, for all that reads stores of others:
 ///
 /// ```sh
-/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-9-ramps.db \
+/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-10-ramps.db \
 ///     cargo test -p octavo-experiment --lib steps_in_a_store
 /// ```
 #[test]
@@ -395,7 +395,8 @@ fn versions_before_the_oldest_are_refused_with_both_versions() {
         for refused in [Store::open(&path), Store::open_or_create(&path)] {
             let message = refused.unwrap_err().to_string();
             assert!(message.contains(&format!("has store version {version}")));
-            assert!(message.contains("reads versions 3 to 9"), "{message}");
+            let read = format!("reads versions {OLDEST} to {VERSION}");
+            assert!(message.contains(&read), "{message}");
         }
     }
 }

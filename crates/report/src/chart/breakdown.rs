@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     document::Figure,
+    naming,
     number::{list, plain_time, time},
 };
 
@@ -39,6 +40,10 @@ const HALF: f64 = 0.34;
 
 /// The times of these groups' cells, one above the other.
 pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Figure> {
+    let parts = PARTS.map(|(class, name, part)| match class {
+        "checkpoint" => (class, naming::of_data_files(findings), part),
+        _ => (class, name, part),
+    });
     let (names, rows, mut marks) = rows(findings, groups);
     let mut longest = 0.0f64;
     let (mut timed, mut untimed) = (BTreeSet::new(), BTreeSet::new());
@@ -47,7 +52,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
             continue;
         };
         let mut from = 0.0;
-        for (number, (class, name, part)) in PARTS.into_iter().enumerate() {
+        for (number, (class, name, part)) in parts.into_iter().enumerate() {
             let Some(part) = part(&spent) else {
                 untimed.insert(number);
                 continue;
@@ -75,7 +80,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
         longest = longest.max(from);
         marks.push(Mark::Note("", place, time(spent.total_us)));
     }
-    let of = |numbers: BTreeSet<usize>| numbers.into_iter().map(|number| PARTS[number]);
+    let of = |numbers: BTreeSet<usize>| numbers.into_iter().map(|number| parts[number]);
     let legend = of(timed).map(|(class, name, _)| (LegendKey::Area(class), name.to_owned()));
     // Models alone know waits for others; in all that is measured these are in the rest.
     let untimed = of(untimed).filter(|(class, ..)| *class != "others");

@@ -4,6 +4,7 @@ use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
     lockstep::{BATCH_PASSES, Horizon},
     plan::{Factor, Level},
+    record::Source,
     statistics::{Decision, Interval, leads},
     verdict::Verdict,
 };
@@ -364,8 +365,13 @@ fn undecided(
                 [] => String::new(),
                 others => format!(" Not decided: {}.", naming::levels(others, "and")),
             };
+            // More passes do not tell more of what a prediction is made from.
+            let yet = match findings.source {
+                Source::Measured => " yet",
+                Source::Predicted => "",
+            };
             format!(
-                "no clear winner yet, {} leads by {}.{others}",
+                "no clear winner{yet}, {} leads by {}.{others}",
                 naming::level(leader),
                 signed(ratio.estimate).trim_start_matches('+')
             )

@@ -218,7 +218,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::MissesRose { cells, factor, .. } => misses_rose(findings, cells, *factor, another),
         Caveat::NoCheckpoint { log, cell } => format!(
-            "No checkpoint came while cells were {} (at most {log} of log, {}), so the time of writing \
+            "No checkpoint came while cells were {} (at most {log} of log on one copy, {}), so the time of writing \
              changed pages back is in no figure{another}. {}",
             findings.source.name(),
             name(cell),
@@ -814,7 +814,7 @@ mod tests {
         let said = super::describe(&findings, &findings.caveats[1]);
         assert_eq!(
             said,
-            "No checkpoint came while cells were measured (at most 11 MiB of log, 2 KiB pages), so the time \
+            "No checkpoint came while cells were measured (at most 11 MiB of log on one copy, 2 KiB pages), so the time \
              of writing changed pages back is in no figure, and another choice may be the best. Use a larger \
              --budget."
         );

@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings},
-    inputs::{Input, InputName},
+    inputs::{Input, InputName, Uncertainty},
 };
 
 use crate::number::{list, percent};
@@ -12,18 +12,21 @@ pub(crate) fn inputs(findings: &Findings) -> Vec<String> {
     let cells = findings.groups.iter().flat_map(|group| &group.cells);
     // Of one page size, what it has for itself is in no ratio.
     let has_sizes = findings.plan.page_sizes.len() > 1;
-    // The one with the largest error of its own is not the default.
-    let of = |name: InputName| {
-        let inputs = cells.clone().flat_map(|cell: &CellFindings| &cell.inputs);
-        let named = inputs.filter(move |input: &&Input| input.name == name);
-        named.max_by(|a, b| a.uncertainty.own.total_cmp(&b.uncertainty.own))
-    };
-    let known = InputName::ALL.into_iter().filter_map(of).map(|input| {
-        let [shared, own] = [input.uncertainty.shared, input.uncertainty.own].map(percent);
-        match has_sizes {
-            true => format!("{} to {shared} ({own})", named(input.name)),
-            false => format!("{} to {shared}", named(input.name)),
-        }
+    let is_alone = cells.clone().all(|cell| cell.reference);
+    let known = InputName::ALL.into_iter().filter_map(|name| {
+        let rivals = cells.clone().filter(|cell| is_alone || !cell.reference);
+        let inputs = rivals.flat_map(|cell: &CellFindings| &cell.inputs);
+        let own = inputs.filter(|input: &&Input| input.name == name);
+        let own: Vec<Uncertainty> = own.map(|input| input.uncertainty).collect();
+        let by_own = |one: &&Uncertainty, other: &&Uncertainty| one.own.total_cmp(&other.own);
+        let (least, most) = (own.iter().min_by(by_own)?, own.iter().max_by(by_own)?);
+        let [shared, least, most] = [most.shared, least.own, most.own].map(percent);
+        // Page sizes may have been timed beside others, or alone.
+        Some(match has_sizes {
+            true if least == most => format!("{} to {shared} ({most})", named(name)),
+            true => format!("{} to {shared} ({least} to {most})", named(name)),
+            false => format!("{} to {shared}", named(name)),
+        })
     });
     let known: Vec<String> = known.collect();
     if known.is_empty() {

@@ -32,11 +32,14 @@ fn parts(of: &TransactionTime) -> Vec<(&'static str, Option<f64>)> {
         (one, other) => one.or(other),
     };
     let waits = |part: fn(&WaitTimes) -> f64| of.waits.as_ref().map(part);
-    let writes = both(of.log_write_us, of.checkpoint_us);
+    // What flushes data files is no writing of them.
+    let sync_us = of.checkpoint_sync_us;
+    let data_writes = of.checkpoint_us.map(|all| all - sync_us.unwrap_or(0.0));
+    let writes = both(of.log_write_us, data_writes);
     let mut parts = vec![
         ("reads", both(of.read_us, waits(|of| of.page_us))),
         ("writes", both(writes, waits(|of| of.write_us))),
-        ("fsync", of.log_sync_us),
+        ("fsync", both(of.log_sync_us, sync_us)),
     ];
     match of.waits {
         None => {
@@ -289,7 +292,8 @@ mod tests {
             read_us: Some(read_us),
             log_write_us: Some(log_write_us),
             log_sync_us: Some(100.0),
-            checkpoint_us: Some(0.0),
+            checkpoint_us: Some(40.0),
+            checkpoint_sync_us: Some(40.0),
             cpu_us: Some(150.0),
             cpu_in_requests: 0.0,
             waits: None,
@@ -305,6 +309,10 @@ mod tests {
             Some("saves 160 µs of reads and adds 60.0 µs of writes")
         );
         assert_eq!(change(&of(690.0, 510.0), &reference, true), None);
+        // Flushes of data files are flushes.
+        let named: Vec<_> = parts(&reference).into_iter().take(3).collect();
+        let wanted = [("reads", 700.0), ("writes", 500.0), ("fsync", 140.0)];
+        assert_eq!(named, wanted.map(|(name, us)| (name, Some(us))));
     }
 
     #[test]
@@ -318,6 +326,7 @@ mod tests {
                 log_write_us: Some(of(0.01)),
                 log_sync_us: Some(of(0.02)),
                 checkpoint_us: Some(0.0),
+                checkpoint_sync_us: Some(0.0),
                 cpu_us: Some(of(0.2)),
                 waits: Some(WaitTimes {
                     processor_us: of(0.5),

@@ -17,8 +17,13 @@ use octavo_report::{Metrics, OPEN_METRICS};
 pub(crate) struct MetricsFlag {
     /// Answer http://ADDRESS/metrics with figures in OpenMetrics while the command
     /// works, such as 127.0.0.1:9464; with port 0 on a free one
-    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse()
+        .map_err(|_| "write an IP address and a port, such as 127.0.0.1:9464")
 }
 
 /// How long a request may take to come, and an answer to be taken. Others wait meanwhile.

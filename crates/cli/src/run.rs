@@ -111,7 +111,7 @@ fn look_failed(error: OwnPlanError, file: &PlanFile) -> Failure {
         OwnPlanError::PresentPageSize(_) => "page-size",
         OwnPlanError::Databases => "database",
         OwnPlanError::OneClient | OwnPlanError::Sessions { .. } => "clients",
-        OwnPlanError::Weights | OwnPlanError::File(_) | OwnPlanError::NoStatement(_) => "script",
+        OwnPlanError::Weights(_) | OwnPlanError::File(_) | OwnPlanError::NoStatement(_) => "script",
         OwnPlanError::Own(OwnError::NothingRecorded { .. })
         | OwnPlanError::Own(OwnError::Database(DatabaseError::Recording { .. })) => "recording",
         OwnPlanError::NoDigests(_) | OwnPlanError::Own(OwnError::NoDigest { .. }) => "digests",

@@ -93,7 +93,6 @@ fn rules(margin: f64, horizon: Duration) -> Rules {
         drop: true,
         screen: true,
         grows_older: true,
-        awaits_checkpoint: false,
         horizon: Horizon::Time { measured: horizon },
     }
 }
@@ -176,7 +175,6 @@ impl SetUp {
             drop: false,
             screen: true,
             grows_older: false,
-            awaits_checkpoint: false,
             horizon: Horizon::Passes { passes: 1 },
         };
         let found = self.each(|trial| {
@@ -299,7 +297,6 @@ impl SetUp {
                 kinds.map(|(grows_older, _)| {
                     let rules = Rules {
                         grows_older,
-                        awaits_checkpoint: false,
                         ..rules(0.03, HORIZON)
                     };
                     let judgement = judge(&rules, &groups(5), 10, &slices);

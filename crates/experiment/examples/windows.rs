@@ -39,7 +39,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             drop: true,
             screen: true,
             grows_older: false,
-            awaits_checkpoint: false,
             horizon: Horizon::Passes { passes: window },
         };
         let judgement = judge(&rules, &groups, cells, slices, &Unseated::new());

@@ -163,6 +163,8 @@ pub enum Caveat {
         /// Statements that ran, those among them.
         of: usize,
     },
+    /// No statement of the user's scripts was sent: their conditions never held.
+    NothingSent,
     /// A script of the user's ran so seldom that what it costs is hardly in what is compared.
     RareScript {
         /// Its name.
@@ -319,12 +321,16 @@ pub enum Caveat {
         /// Whether those of others it is compared with rose less.
         apart: bool,
     },
-    /// No cell of a group met a checkpoint, so that writing changed pages back is in no figure of it.
+    /// A cell that an answer stands on met no checkpoint, so that writing changed pages back is in no
+    /// figure of it.
     NoCheckpoint {
-        /// The most that a cell wrote into its log in a sitting.
-        log: ByteCount,
         /// This cell.
         cell: Cell,
+        /// The most that it wrote into its log in a sitting.
+        log: ByteCount,
+        /// The share that would add to the time of a transaction, if every page of the log was written
+        /// back by itself.
+        share: f64,
     },
     /// The ratios of cells to the reference moved while the copies grew older.
     RatioMoved {
@@ -434,6 +440,7 @@ impl Caveat {
     pub fn severity(&self) -> Severity {
         match self {
             Self::DebugBuild
+            | Self::NothingSent
             | Self::PageCache { .. }
             | Self::MissesNotAtDevice { .. }
             | Self::NoReference { .. }

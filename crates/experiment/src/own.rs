@@ -50,8 +50,11 @@ pub enum OwnPlanError {
     #[error("there are no digests to run: {0}; give --script or --recording")]
     NoDigests(String),
     /// The weights of all scripts are 0, or too large together.
-    #[error("the weights of scripts must sum to 1 to {max}", max = Mix::SUM_MAX)]
-    Weights,
+    #[error(
+        "the weights of scripts, behind the @ of each --script, sum to {0}, and have to sum to 1 to {max}",
+        max = Mix::SUM_MAX
+    )]
+    Weights(u64),
     /// No script sends a statement.
     #[error("there is no SQL statement in {0}, so there is nothing to measure: write one into it")]
     NoStatement(String),
@@ -809,13 +812,13 @@ fn read(settings: &OwnSettings) -> Result<Vec<Script>, OwnPlanError> {
         .map(|file| u64::from(file.weight))
         .sum();
     if !(1..=u64::from(Mix::SUM_MAX)).contains(&sum) {
-        return Err(OwnPlanError::Weights);
+        return Err(OwnPlanError::Weights(sum));
     }
     let mut scripts: Vec<Script> = Vec::new();
     for file in &settings.scripts {
         let source = text::read(&file.path, SCRIPT_MAX).map_err(|error| {
             let weight = match file.path.as_os_str().as_encoded_bytes().contains(&b'@') {
-                true => "; behind the last @ stands a weight, a whole number from 0 on, or it is of the name",
+                true => "; what stands behind its last @ is taken as a weight if it is a whole number up to 10000, and as a part of the name if not",
                 false => "",
             };
             OwnPlanError::File(with_causes(&error) + weight)

@@ -430,7 +430,6 @@ mod tests {
             drop: false,
             screen: false,
             grows_older: false,
-            awaits_checkpoint: false,
             horizon: Horizon::Passes { passes: 1000 },
         };
         judge(

@@ -70,7 +70,7 @@ pub(crate) struct AbFlags {
     #[command(flatten)]
     pub(crate) cells: CellFlags,
 
-    /// Maximum passes of each comparison [default: as many as fit into the budget]
+    /// Maximum passes of each comparison, which --budget does not cut [default: as many as fit into the budget]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) passes: Option<u32>,
 

@@ -73,7 +73,7 @@ pub(crate) struct AdviseFlags {
     #[command(flatten)]
     pub(crate) cells: CellFlags,
 
-    /// Maximum passes. In a pass every page size executes the same transactions [default: as many
+    /// Maximum passes, which --budget does not cut. In a pass every page size executes the same transactions [default: as many
     /// as fit into the budget]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) passes: Option<u32>,
@@ -305,7 +305,7 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) device: DeviceFlag,
 
-    /// Maximum passes, instead of the plan's
+    /// Maximum passes, which the budget does not cut, instead of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) passes: Option<u32>,
 

@@ -189,7 +189,7 @@ fn an_address_that_is_not_ours_is_refused_before_anything_is_done() {
         (address.as_str(), "as --metrics says"),
         (
             "localhost",
-            "invalid value 'localhost' for '--metrics <ADDRESS>'",
+            "--metrics cannot be 'localhost': write an IP address and a port",
         ),
     ] {
         let output = octavo()

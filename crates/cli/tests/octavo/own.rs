@@ -434,6 +434,51 @@ fn a_link_leads_to_the_file_with_its_log() {
 }
 
 #[test]
+fn what_stands_beside_a_file_is_looked_at_first() {
+    let home = Home::new();
+    // A log that the header does not know, and a journal beside a log.
+    for (name, mode, end, content, said) in [
+        (
+            "log.db",
+            "delete",
+            "-wal",
+            &b"junk"[..],
+            "log.db-wal is a log, and the header says",
+        ),
+        (
+            "hot.db",
+            "wal",
+            "-journal",
+            b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
+            "hot.db-journal has a transaction that has to be rolled back first",
+        ),
+    ] {
+        drop(application(&home.path(&format!("app/{name}")), mode));
+        fs::write(home.path(&format!("app/{name}{end}")), content).unwrap();
+        let of = format!("--copy-of=app/{name}");
+        refused(&home, &[&of, "--script=mix.sql"], &[said]);
+    }
+    // A pipe, which nobody writes into.
+    drop(application(&home.path("app/pipe.db"), "delete"));
+    let pipe = home.path("app/pipe.db-journal");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let arguments = ["--copy-of=app/pipe.db", "--script=mix.sql"];
+    let output = home.advise(&arguments).output().unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("pipe.db-journal is no file: move it away"),
+        "{said}"
+    );
+}
+
+#[test]
 fn files_that_cannot_be_copied_are_told_in_one_line() {
     let home = Home::new();
     let application = application(&home.path("app/my.db"), "delete");
@@ -527,7 +572,7 @@ fn files_that_cannot_be_copied_are_told_in_one_line() {
         &["--copy-of=app/my.db", "--script=mix.sql@-1"],
         &[
             "cannot read mix.sql@-1",
-            "a weight, a whole number from 0 on",
+            "as a weight if it is a whole number up to 10000",
         ],
     );
 

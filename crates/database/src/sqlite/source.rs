@@ -167,6 +167,41 @@ impl State {
     }
 }
 
+/// How a rollback journal begins that has something to roll back
+/// (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
+const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// Refuses a file beside which something stands that SQLite would wait for, overlook or not name.
+fn check_beside(path: &Path, header: &Header, state: &State) -> Result<()> {
+    let refuse = |end: &str, what: &str| {
+        let reason = format!("cannot be copied: {} {what}", beside(path, end).display());
+        Err(DatabaseError::source(path, reason))
+    };
+    for end in ["-wal", "-shm", "-journal"] {
+        // A pipe would be opened, and never answer.
+        if fs::metadata(beside(path, end)).is_ok_and(|of| !of.is_file()) {
+            return refuse(end, "is no file: move it away");
+        }
+    }
+    if state.log.is_some() && !header.has_log() {
+        let what = "is a log, and the header says that the file has none: open the file once with the \
+                    program that uses it, or with sqlite3";
+        return refuse("-wal", what);
+    }
+    // With a log SQLite was told that nothing has to be looked for.
+    let mut begin = [0; 8];
+    let journal = File::open(beside(path, "-journal"));
+    let is_hot = journal.is_ok_and(|journal| {
+        journal.read_exact_at(&mut begin, 0).is_ok() && begin == JOURNAL_MAGIC
+    });
+    if is_hot && header.has_log() {
+        let what = "has a transaction that has to be rolled back first: open the file once with the program \
+                    that uses it, or with sqlite3";
+        return refuse("-journal", what);
+    }
+    Ok(())
+}
+
 /// Refuses a file whose end is missing, which a transaction that is open keeps others from writing. A
 /// log has pages that are not in the file yet. SQLite itself refuses one that lacks whole pages.
 fn check_length(path: &Path, connection: &Connection, page_size: PageSize) -> Result<()> {
@@ -237,6 +272,7 @@ impl Source {
             return Err(DatabaseError::source(path, "is empty"));
         }
         let header = Header::read(path)?;
+        check_beside(path, &header, &state)?;
         // Who has it open has both.
         let has_index = ["-shm", "-wal"]
             .iter()

@@ -66,6 +66,7 @@ pub(crate) fn of_own(own: &Own, statements: &BTreeMap<usize, Audit>) -> Vec<Cave
     caveats.extend(recording.flat_map(|recording| of_recording(recording, statements)));
     if own.recording.is_none() && own.digests.is_none() {
         caveats.extend(rare_script(own, statements));
+        caveats.extend(nothing_sent(statements));
     }
     caveats.extend(found_nothing(statements));
     if own.copy.sample.is_some() {
@@ -93,6 +94,19 @@ fn rare_script(own: &Own, statements: &BTreeMap<usize, Audit>) -> Option<Caveat>
         script: script.name.clone(),
         runs,
     })
+}
+
+/// That no statement ran in any cell, though transactions did.
+fn nothing_sent(statements: &BTreeMap<usize, Audit>) -> Option<Caveat> {
+    let all = || statements.values();
+    let has_run = all()
+        .flat_map(|audit| &audit.lines)
+        .any(|line| line.total > 0);
+    let mut counts = all().flat_map(|audit| &audit.statements);
+    // Old stores do not have it.
+    let is_known = all().any(|audit| !audit.statements.is_empty());
+    (has_run && is_known && counts.all(|of| of.runs + of.failed == 0))
+        .then_some(Caveat::NothingSent)
 }
 
 /// Statements that hardly ever found a row in any cell.
@@ -309,6 +323,20 @@ mod tests {
             runs: 9,
         };
         assert_eq!(ran([400, 9]), Some(wanted));
+    }
+
+    #[test]
+    fn scripts_that_send_nothing_are_told() {
+        let told = |cells: [&[(&str, u64, u64, u64)]; 2]| {
+            let cells = cells.into_iter().map(|cell| audit(100, cell)).enumerate();
+            nothing_sent(&cells.collect())
+        };
+        let never = [("", 0, 0, 0), ("a, line 2", 0, 0, 0)];
+        assert_eq!(told([&never, &never]), Some(Caveat::NothingSent));
+        // One that is not after rows, in one cell.
+        assert_eq!(told([&never, &[("", 1, 0, 1)]]), None);
+        // Of old stores nobody knows.
+        assert_eq!(told([&[], &[]]), None);
     }
 
     #[test]

@@ -19,11 +19,6 @@ use crate::statistics::{BatchMean, ByBatch, Estimate, mean};
 /// batches.
 pub const PASSES: usize = 4;
 
-/// Bytes of log a transaction from which on it matters when changed pages are written back: a page
-/// of 4 KiB in a hundred transactions, as with misses
-/// ([`crate::findings::MISSES_THAT_MATTER`]). Chosen.
-pub const LOG_THAT_MATTERS: f64 = 40.96;
-
 /// The slices so far without the passes that are left out, in batches that
 /// all cells share.
 pub(super) struct Batches {
@@ -36,8 +31,8 @@ pub(super) struct Batches {
     costs: Vec<Option<f64>>,
     /// By cell, of all passes.
     due: Vec<CheckpointCount>,
-    /// By cell, bytes of log a transaction: what is only read grows no older.
-    log: Vec<f64>,
+    /// By cell, whether it wrote any log: what is only read grows no older.
+    has_written: Vec<bool>,
 }
 
 /// Checkpoints, and in how many sittings.
@@ -226,15 +221,9 @@ impl Batches {
                 sittings: sittings(passes, cell),
             })
             .collect();
-        let log = |cell| {
-            let slices = passes.iter().flat_map(|pass| pass.slices);
-            let slices = slices.filter(|slice| slice.key.cell == cell);
-            let (bytes, counted) = slices.fold((0.0, 0.0), |(bytes, counted), slice| {
-                let own = slice.log_bytes.get() as f64;
-                (bytes + own, counted + slice.counted as f64)
-            });
-            // Those that wrote without any that counts wrote much.
-            if bytes > 0.0 { bytes / counted } else { 0.0 }
+        let written = |cell| {
+            let mut slices = passes.iter().flat_map(|pass| pass.slices);
+            slices.any(|slice| slice.key.cell == cell && slice.log_bytes.get() > 0)
         };
         Self {
             screened,
@@ -242,7 +231,7 @@ impl Batches {
             work,
             costs,
             due,
-            log: (0..cells).map(log).collect(),
+            has_written: (0..cells).map(written).collect(),
         }
     }
 
@@ -257,15 +246,7 @@ impl Batches {
 
     /// Whether a cell wrote any log.
     pub(super) fn has_written(&self, cell: usize) -> bool {
-        self.log[cell] > 0.0
-    }
-
-    /// Whether cells write so much log that checkpoints matter, and none of them had any so far.
-    pub(super) fn awaits_checkpoint(&self, cells: [usize; 2]) -> bool {
-        let is_timed = |cell: usize| self.costs[cell].is_some();
-        let matters = |cell: usize| is_timed(cell) && self.log[cell] >= LOG_THAT_MATTERS;
-        let had_none = |cell: usize| self.due[cell].checkpoints == 0.0;
-        cells.into_iter().any(matters) && cells.into_iter().all(had_none)
+        self.has_written[cell]
     }
 
     /// Seconds of checkpoint that a byte of a cell's log counts as.
@@ -334,8 +315,9 @@ impl Batches {
     /// checkpoints is: as many are due as log bytes say, and one more or fewer has happened.
     ///
     /// With a phase that nobody knows, a number of mean n has a variance of f (1 - f), where
-    /// f is what n has beyond a whole number: 1/6 in the mean, in each sitting. Of a cell
-    /// without any, all of what the other's take is uncertain.
+    /// f is what n has beyond a whole number: 1/6 in the mean. Every sitting begins with a fresh
+    /// copy and an empty log, so that all have about the same phase, and deviations add up. Of a
+    /// cell without any, all of what the other's take is uncertain.
     fn unseen(
         &self,
         sides: [Option<usize>; 2],
@@ -364,7 +346,7 @@ impl Batches {
                 sittings,
             } = self.due[cell];
             let deviation = match checkpoints > 0.0 {
-                true => shares[side] * (sittings / 6.0).sqrt() / checkpoints,
+                true => shares[side] * sittings / 6.0_f64.sqrt() / checkpoints,
                 false => shares[1 - side],
             };
             if deviation.is_finite() && deviation > 0.0 {

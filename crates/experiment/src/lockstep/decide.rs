@@ -425,14 +425,10 @@ impl<'a> GroupStanding<'a> {
             .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
             .map(|(place, _)| place);
         let to_reference = |place: usize| self.series(batches, place, self.group.reference);
-        let pair = |place: usize| [place, self.group.reference].map(|at| self.group.cells[at]);
         let is_read_only = |place: usize| {
-            let cells = pair(place);
+            let cells = [place, self.group.reference].map(|at| self.group.cells[at]);
             !cells.into_iter().any(|cell| batches.has_written(cell))
         };
-        // None of it is in what was said.
-        let is_unflushed =
-            |place: usize| rules.awaits_checkpoint && batches.awaits_checkpoint(pair(place));
         // Whether all that was said holds at the horizon too, if ratios go on as they do.
         let lasts = |place: usize| {
             let own = results.iter().find(|(own, _)| *own == place);
@@ -444,7 +440,7 @@ impl<'a> GroupStanding<'a> {
         };
         // More time would not help where a cell gives no more results, or where nobody changes its copy.
         let is_settled = |place: usize| {
-            let is_level = to_reference(place).is_level() && lasts(place) && !is_unflushed(place);
+            let is_level = to_reference(place).is_level() && lasts(place);
             absences[self.group.cells[place]].is_gone() || is_read_only(place) || is_level
         };
         let leads_for_good = leader.filter(|&place| is_settled(place));
@@ -474,7 +470,6 @@ impl<'a> GroupStanding<'a> {
                 };
                 // Older copies may have another ratio.
                 let moves = to_reference(place).movement().is_some() || !lasts(place);
-                let moves = moves || is_unflushed(place);
                 (nearest != Some(place) && !moves).then_some((place, why))
             })
             .collect();

@@ -21,9 +21,6 @@ pub struct Rules {
     /// Whether the beginning of sittings does not count where a ratio moves. Not where passes are
     /// counted, or are those of a recording, whose statements are not alike.
     pub grows_older: bool,
-    /// Whether cells that write much log are not decided before a checkpoint came: with sessions
-    /// that write changed pages back themselves, most of what that takes comes at once.
-    pub awaits_checkpoint: bool,
     /// Over what the error is spent.
     pub horizon: Horizon,
 }

@@ -15,7 +15,7 @@ mod movement;
 mod screen;
 pub(crate) mod slice;
 
-pub use batch::{LOG_THAT_MATTERS, PASSES as BATCH_PASSES};
+pub use batch::PASSES as BATCH_PASSES;
 pub use decide::{Unseated, judge};
 pub use judgement::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,

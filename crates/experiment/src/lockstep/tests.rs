@@ -45,7 +45,6 @@ fn rules(passes: u32) -> Rules {
         drop: true,
         screen: true,
         grows_older: true,
-        awaits_checkpoint: false,
         horizon: Horizon::Passes { passes },
     }
 }
@@ -321,7 +320,6 @@ fn who_left_when_depends_on_no_later_slice() {
         drop: true,
         screen: true,
         grows_older: true,
-        awaits_checkpoint: false,
         horizon: Horizon::Time { measured: HORIZON },
     };
     let whole = judge(&rules, &group(5), 5, &slices);
@@ -435,34 +433,6 @@ fn nobody_leaves_before_four_batches_or_between_looks() {
     // Looks at 5 and 10 passes would see too little.
     assert_eq!(left(50, 14), (None, None, false));
     assert_eq!(left(50, 60), (Some(19), Some(34), true));
-}
-
-#[test]
-fn what_writes_much_is_not_decided_before_a_checkpoint() {
-    let left = |log: u64, first: Option<u32>, awaits_checkpoint: bool| {
-        let slices = slices(&[60], 3, |slice| {
-            take(slice, [1.0, 2.0, 1.0][slice.key.cell]);
-            slice.log_bytes = ByteCount::new(slice.counted * log);
-            if slice.key.cell == 0 && first.is_some_and(|first| slice.key.pass >= first) {
-                slice.spent.as_mut().unwrap().checkpoint = Duration::from_millis(1);
-            }
-        });
-        let rules = Rules {
-            awaits_checkpoint,
-            ..rules(100)
-        };
-        let judgement = judge(&rules, &group(3), 3, &slices);
-        let pass = |place: usize| Some(candidate(&judgement, place).left?.pass);
-        (pass(1), pass(2), judgement.groups[0].finished)
-    };
-    let usual = (Some(19), Some(39), true);
-    assert_eq!(left(8192, None, false), usual);
-    assert_eq!(left(8192, Some(0), true), usual);
-    // One of the reference is enough, and one at pass 30 is seen at the look of 40.
-    assert_eq!(left(8192, Some(30), true), (Some(39), Some(39), true));
-    assert_eq!(left(8192, None, true), (None, None, false));
-    // Less than a page in a hundred transactions.
-    assert_eq!(left(40, None, true), usual);
 }
 
 /// The ratio of a cell that rises by a factor within so many passes, and then stays.
@@ -728,7 +698,6 @@ fn trials(name: &str, effects: &[f64; 5], count: u64) -> Vec<Judgement> {
         drop: true,
         screen: true,
         grows_older: true,
-        awaits_checkpoint: false,
         horizon: Horizon::Time { measured },
     };
     (0..count)

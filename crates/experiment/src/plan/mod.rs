@@ -9,7 +9,7 @@ mod user;
 
 use std::sync::Arc;
 
-use octavo_database::{Isolation, WriteBack};
+use octavo_database::Isolation;
 use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
@@ -282,10 +282,6 @@ impl Plan {
             grows_older: source != Source::Predicted
                 && matches!(horizon, Horizon::Time { .. })
                 && !self.is_recorded(),
-            awaits_checkpoint: self.databases.iter().all(|of| {
-                let kind = of.kind();
-                kind.is_ok_and(|kind| kind.write_back == WriteBack::Timed)
-            }),
             horizon,
         }
     }

@@ -144,6 +144,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         | Caveat::DigestsFailed { .. }
         | Caveat::CopyUnlike { .. }
         | Caveat::FoundNothing { .. }
+        | Caveat::NothingSent
         | Caveat::RareScript { .. }
         | Caveat::SampleMissed { .. }
         | Caveat::RecordedInPart { .. }
@@ -217,11 +218,11 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::SittingsApart { cell, factor } => sittings_apart(findings, cell, *factor),
         Caveat::StillWarming { cells, fall, .. } => still_warming(findings, cells, *fall, another),
         Caveat::MissesRose { cells, factor, .. } => misses_rose(findings, cells, *factor, another),
-        Caveat::NoCheckpoint { log, cell } => format!(
-            "No checkpoint came while cells were {} (at most {log} of log on one copy, {}), so the time of writing \
-             changed pages back is in no figure{another}. {}",
-            findings.source.name(),
+        Caveat::NoCheckpoint { cell, log, share } => format!(
+            "No checkpoint came with {} (at most {log} of log on one copy), so writing changed pages back is \
+             in none of its figures: up to {} more time a transaction{another}. {}",
             name(cell),
+            percent(*share),
             until_checkpoint(findings)
         ),
         Caveat::RatioMoved {
@@ -532,7 +533,8 @@ fn until_checkpoint(findings: &Findings) -> &'static str {
     match findings.horizon {
         _ if own.is_some_and(|own| own.recording.is_some()) => "Use a longer recording.",
         Some(Horizon::Passes { .. }) => "Use more --passes.",
-        _ => "Use a larger --budget.",
+        // What is added to a budget has sittings as long as those before.
+        _ => "Use a larger --budget, in a new directory.",
     }
 }
 
@@ -814,9 +816,9 @@ mod tests {
         let said = super::describe(&findings, &findings.caveats[1]);
         assert_eq!(
             said,
-            "No checkpoint came while cells were measured (at most 11 MiB of log on one copy, 2 KiB pages), so the time \
-             of writing changed pages back is in no figure, and another choice may be the best. Use a larger \
-             --budget."
+            "No checkpoint came with 2 KiB pages (at most 11 MiB of log on one copy), so writing changed pages \
+             back is in none of its figures: up to 25% more time a transaction, and another choice may be the \
+             best. Use a larger --budget, in a new directory."
         );
         let said = super::describe(&findings, &findings.caveats[2]);
         assert_eq!(

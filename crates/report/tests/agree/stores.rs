@@ -439,7 +439,6 @@ impl<'a> Machine<'a> {
             screen: self.scenario.source != Source::Predicted,
             grows_older: self.scenario.source != Source::Predicted
                 && matches!(horizon, Horizon::Time { .. }),
-            awaits_checkpoint: true,
             horizon,
         };
         let groups = plan.groups();

@@ -253,53 +253,57 @@ fn caveats_follow_from_what_runs_counted() {
 }
 
 #[test]
-fn a_group_that_met_no_checkpoint_is_a_caveat() {
-    let found = |figures: &dyn Fn(usize, &mut Figures)| {
+fn an_answer_that_met_no_checkpoint_has_a_caveat() {
+    let found = |log_kib: u64, change: &dyn Fn(usize, &mut Figures)| {
         let figures = |cell, sitting: u32, mut of: Figures| {
+            let counters = &mut of.load.counters;
             // The largest of a run counts, not the sum of them.
-            let log = u64::from(sitting) + if cell == 1 { 3 } else { 2 };
-            of.load.counters.log_written_bytes = ByteCount::mib(log);
-            figures(cell, &mut of);
+            counters.log_written_bytes = ByteCount::kib(log_kib + 1024 * u64::from(sitting));
+            counters.read_time = Duration::ZERO;
+            change(cell, &mut of);
             Ok(of)
         };
         let caveats = findings_of(figures, |_| {}).caveats;
-        let mut meant = caveats
-            .into_iter()
-            .filter(|of| matches!(of, Caveat::NoCheckpoint { .. }));
-        meant.next()
+        let mut meant = caveats.into_iter();
+        meant.find(|of| matches!(of, Caveat::NoCheckpoint { .. }))
     };
     let none = |figures: &mut Figures| {
         let counters = &mut figures.load.counters;
         (counters.checkpoints, counters.checkpoint_time) = (0, Duration::ZERO);
         counters.data_writes = 0;
     };
-    let caveat = found(&|_, figures| none(figures));
-    let Some(Caveat::NoCheckpoint { log, cell }) = &caveat else {
+    let all = |_: usize, figures: &mut Figures| none(figures);
+    let caveat = found(4096, &all);
+    let Some(Caveat::NoCheckpoint { cell, log, share }) = &caveat else {
         panic!("{caveat:?}");
     };
-    assert_eq!(
-        (*log, cell.page_size),
-        (ByteCount::mib(4), octavo_units::PageSize::kib(8))
+    assert_eq!(*log, ByteCount::mib(5));
+    assert_eq!(cell.page_size, octavo_units::PageSize::kib(4));
+    // 9 MiB in 2,000 transactions of 1 ms, and 100 us a page.
+    assert!(
+        (share - 9.0 * 256.0 / 2000.0 * 0.1).abs() < 0.005,
+        "{share}"
     );
     assert_eq!(caveat.unwrap().severity(), Severity::Choice);
-    assert_eq!(found(&|_, _| {}), None);
-    // One cell that did is uncertain by itself, and a rollback journal has no checkpoints.
-    let but_one = |cell: usize, figures: &mut Figures| {
-        if cell > 0 {
-            none(figures);
-        }
+    assert_eq!(found(4096, &|_, _| {}), None);
+    // Less than the margin.
+    assert_eq!(found(64, &all), None);
+    // The winner alone has one; who is slower without any would be slower still.
+    let only = |which: usize| {
+        let change = |cell: usize, figures: &mut Figures| {
+            if cell == which {
+                none(figures);
+            }
+        };
+        found(4096, &change).is_some()
     };
-    assert_eq!(found(&but_one), None);
-    let writes = |figures: &mut Figures| {
+    assert_eq!([0, 1, 2].map(only), [true, true, false]);
+    // A rollback journal has no checkpoints.
+    let writes = |_: usize, figures: &mut Figures| {
         none(figures);
         figures.load.counters.data_writes = 9;
     };
-    assert_eq!(found(&|_, figures| writes(figures)), None);
-    let little = |figures: &mut Figures| {
-        none(figures);
-        figures.load.counters.log_written_bytes = ByteCount::new(1000);
-    };
-    assert_eq!(found(&|_, figures| little(figures)), None);
+    assert_eq!(found(4096, &writes), None);
 }
 
 #[test]

@@ -78,6 +78,9 @@ pub(crate) fn of_own(caveat: &Caveat) -> Option<String> {
                  comparison, however much that is. Use a larger --budget, or measure {script} alone."
             )
         }
+        Caveat::NothingSent => "No statement of your scripts was sent: no \\if that has one ever held. What is \
+                                compared here is no work of the database's. Look at what the script draws."
+            .into(),
         Caveat::FoundNothing { statements, of } => {
             let (they, them) = match statements.len() {
                 1 => ("This statement", "it"),

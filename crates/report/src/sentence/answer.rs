@@ -358,13 +358,22 @@ fn undecided(
         .collect();
     let leader = leader.and_then(|leader| Some((leader, ratio(leader)?)));
     let leader = leader.filter(|(_, ratio)| leads(ratio, findings.plan.margin));
+    let is_slower =
+        |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
+    let (slower, others): (Vec<Level>, Vec<Level>) =
+        open.iter().cloned().partition(|of| is_slower(&of));
+    let are = if slower.len() == 1 { "is" } else { "are" };
+    let slower = (!slower.is_empty()).then(|| {
+        let slower = naming::levels(&slower, "and");
+        format!("{slower} {are} likely slower, but not surely.")
+    });
     let why = match leader {
         Some((leader, ratio)) => {
-            let others: Vec<Level> = open.iter().filter(|of| *of != leader).cloned().collect();
-            let others = match others.as_slice() {
-                [] => String::new(),
-                others => format!(" Not decided: {}.", naming::levels(others, "and")),
-            };
+            let others: Vec<Level> = others.into_iter().filter(|of| of != leader).collect();
+            let undecided = (!others.is_empty())
+                .then(|| format!("Not decided: {}.", naming::levels(&others, "and")));
+            let others = undecided.into_iter().chain(slower);
+            let others: String = others.map(|said| format!(" {said}")).collect();
             // More passes do not tell more of what a prediction is made from.
             let yet = match findings.source {
                 Source::Measured => " yet",
@@ -377,10 +386,6 @@ fn undecided(
             )
         }
         None => {
-            let is_slower =
-                |level: &&Level| of(level).is_some_and(|cell| cell.likely == Some(Decision::Worse));
-            let (slower, others): (Vec<Level>, Vec<Level>) =
-                open.iter().cloned().partition(|of| is_slower(&of));
             let may_be_faster = |level: &Level| {
                 ratio(level).is_none_or(|ratio| ratio.high >= 1.0 + findings.plan.margin)
             };
@@ -391,11 +396,6 @@ fn undecided(
                     .then(|| format!("{} could still be {be}.", naming::levels(levels, "or")))
             };
             let (hopeful, equal) = (could(&hopeful, "faster"), could(&equal, "slower"));
-            let are = if slower.len() == 1 { "is" } else { "are" };
-            let slower = (!slower.is_empty()).then(|| {
-                let slower = naming::levels(&slower, "and");
-                format!("{slower} {are} likely slower, but not surely.")
-            });
             match hopeful.is_none() && equal.is_none() && slower.is_none() {
                 true => format!(
                     "nothing else that was {} is faster.",

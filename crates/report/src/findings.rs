@@ -30,11 +30,11 @@ mod spare {
     pub(super) const CHANGE: u8 = 2;
     pub(super) const COST: u8 = 3;
     pub(super) const SETTLE: u8 = 4;
-    pub(super) const BEYOND: u8 = 5;
-    pub(super) const MORE_GROUPS: u8 = 6;
-    pub(super) const AMOUNTS: u8 = 7;
-    pub(super) const WHY: u8 = 8;
-    pub(super) const ELSEWHERE: u8 = 9;
+    pub(super) const MORE_GROUPS: u8 = 5;
+    pub(super) const AMOUNTS: u8 = 6;
+    pub(super) const WHY: u8 = 7;
+    pub(super) const ELSEWHERE: u8 = 8;
+    pub(super) const BEYOND: u8 = 9;
     pub(super) const NOTES: u8 = 10;
     pub(super) const PASSED: u8 = 11;
 }
@@ -212,7 +212,6 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
             "{more} more {follow} (in a terminal with --verbose)."
         ));
     }
-    section.spare(spare::BEYOND, paragraphs(sentence::beyond_range(findings)));
     section.spare(spare::WHY, paragraphs(sentence::why_so(findings)));
     if let Some(group) = change {
         section.spare(spare::LIMITS, sentence::before_change(findings, group));
@@ -238,6 +237,7 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         let lines = Block::Values(sentence::elsewhere(findings));
         section.spare(spare::ELSEWHERE, [Block::Paragraph(heading), lines]);
     }
+    section.spare(spare::BEYOND, paragraphs(sentence::beyond_range(findings)));
     warn_last(&mut section, findings);
     section
 }

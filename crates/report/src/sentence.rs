@@ -22,7 +22,9 @@ mod value;
 
 use octavo_database::StoragePath;
 use octavo_experiment::{
-    findings::{CellFindings, Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
+    findings::{
+        CellFindings, Findings, GroupFindings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED,
+    },
     plan::{Factor, Level},
     record::Source,
     statistics::{Decision, Interval, decision as decision_of},
@@ -302,7 +304,6 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
 
 /// That an answer is the smallest or the largest size that was measured, and what lies beyond.
 pub(crate) fn beyond_range(findings: &Findings) -> Vec<String> {
-    let plan = &findings.plan;
     let edges = findings.groups.iter().filter_map(|group| {
         let (size, what) = match &group.verdict {
             Verdict::Use {
@@ -316,12 +317,10 @@ pub(crate) fn beyond_range(findings: &Findings) -> Vec<String> {
             } => (size, "page size to keep"),
             _ => return None,
         };
-        let database = &group.cells.first()?.cell.database;
-        let edge = beyond(&plan.page_sizes, *size).filter(|size| {
-            let kind = database.kind();
-            kind.is_ok_and(|kind| kind.page_sizes.contains(*size))
-        })?;
-        Some(((edge, what), group.name.as_str()))
+        Some((
+            (next_size(findings, group, *size)?, what),
+            group.name.as_str(),
+        ))
     });
     let mut groups: Vec<((PageSize, &str), Vec<&str>)> = Vec::new();
     for (edge, name) in edges {
@@ -396,6 +395,19 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
 }
 
 /// The next page size beyond those that were measured, if this is the last.
+/// What lies beyond the last size that was measured, if the database has it.
+fn next_size(findings: &Findings, group: &GroupFindings, size: PageSize) -> Option<PageSize> {
+    let kind = group.cells.first()?.cell.database.kind().ok()?;
+    beyond(&findings.plan.page_sizes, size).filter(|size| kind.page_sizes.contains(*size))
+}
+
+/// That nothing smaller or larger than a size was measured, where the database has such.
+fn ends_here(findings: &Findings, group: &GroupFindings, size: PageSize) -> Option<String> {
+    let next = next_size(findings, group, size)?;
+    let which = if next < size { "smaller" } else { "larger" };
+    Some(format!("Nothing {which} was {}.", findings.source.name()))
+}
+
 fn beyond(measured: &[PageSize], size: PageSize) -> Option<PageSize> {
     let bytes = if measured.iter().max() == Some(&size) {
         size.get().checked_mul(2)?
@@ -773,6 +785,11 @@ mod tests {
         let mut findings = fixture::one_memory();
         findings.plan.page_sizes = vec![size(4096), size(8192)];
         assert!(beyond_range(&findings)[0].contains("Try 16 KiB too"));
+        assert!(
+            answers(&findings)[0]
+                .text()
+                .ends_with("Nothing larger was measured.")
+        );
         // Nor is what lies beyond a size that is kept known.
         let mut kept = findings.clone();
         kept.groups[0].verdict = Verdict::Keep {

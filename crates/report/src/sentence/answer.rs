@@ -9,7 +9,10 @@ use octavo_experiment::{
     verdict::Verdict,
 };
 
-use super::place::{Beside, beside_winner, counted_passes};
+use super::{
+    ends_here,
+    place::{Beside, beside_winner, counted_passes},
+};
 use crate::{
     naming,
     number::{change, change_interval, ends, is_bounded, join, percent, signed},
@@ -111,6 +114,11 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             open,
         } => {
             let mut why = gain(findings, group, ratio);
+            if let Level::PageSize(size) = level
+                && let Some(end) = ends_here(findings, group, *size)
+            {
+                why += &format!(" {end}");
+            }
             let missing = missing(findings, group);
             let open: Vec<Level> = open
                 .iter()

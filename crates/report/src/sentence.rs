@@ -14,6 +14,7 @@ mod limits;
 mod memory;
 mod method;
 mod place;
+mod range;
 mod settle;
 mod stability;
 mod standing;
@@ -22,15 +23,13 @@ mod value;
 
 use octavo_database::StoragePath;
 use octavo_experiment::{
-    findings::{
-        CellFindings, Findings, GroupFindings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED,
-    },
+    findings::{CellFindings, Findings, MISSES_AT_DEVICE_WANTED, SITTINGS_TOLERATED},
     plan::{Factor, Level},
     record::Source,
     statistics::{Decision, Interval, decision as decision_of},
-    verdict::{BufferFinding, EqualThroughput, Verdict},
+    verdict::{BufferFinding, EqualThroughput},
 };
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::ByteCount;
 
 pub(crate) use answer::{Answer, answers};
 pub(crate) use caveat::{caveats, deviation, disturbed, of_own, part_of_recording};
@@ -46,6 +45,7 @@ pub(crate) use limits::{before_change, page_sizes};
 pub(crate) use memory::{memory, to_follow};
 pub(crate) use method::{all_passes, all_passes_but_time, method};
 pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
+pub(crate) use range::beyond_range;
 pub(crate) use settle::to_settle;
 pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;
@@ -302,54 +302,6 @@ pub(crate) fn evidence(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-/// That an answer is the smallest or the largest size that was measured, and what lies beyond.
-pub(crate) fn beyond_range(findings: &Findings) -> Vec<String> {
-    let edges = findings.groups.iter().filter_map(|group| {
-        let (size, what) = match &group.verdict {
-            Verdict::Use {
-                level: Level::PageSize(size),
-                ..
-            } => (size, "best page size"),
-            // What lies beyond may be better.
-            Verdict::Keep {
-                level: Level::PageSize(size),
-                ..
-            } => (size, "page size to keep"),
-            _ => return None,
-        };
-        Some((
-            (next_size(findings, group, *size)?, what),
-            group.name.as_str(),
-        ))
-    });
-    let mut groups: Vec<((PageSize, &str), Vec<&str>)> = Vec::new();
-    for (edge, name) in edges {
-        match groups.iter_mut().find(|(of, _)| *of == edge) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((edge, vec![name])),
-        }
-    }
-    let said = groups.into_iter().map(|((edge, what), names)| {
-        let end = match findings.plan.page_sizes.iter().all(|size| edge < *size) {
-            true => "smallest",
-            false => "largest",
-        };
-        let sentence = format!(
-            "the {what} is the {end} that was {}. Try {edge} too, in a new directory.",
-            findings.source.name()
-        );
-        // Of all groups none is named.
-        let all = names.len() == findings.groups.len();
-        let name = if all {
-            String::new()
-        } else {
-            list(&names, "and")
-        };
-        naming::with(&name, &sentence)
-    });
-    said.collect()
-}
-
 /// What the reader may want to do next.
 pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
     let plan = &findings.plan;
@@ -394,34 +346,10 @@ pub(crate) fn next_steps(findings: &Findings) -> Vec<String> {
     steps
 }
 
-/// The next page size beyond those that were measured, if this is the last.
-/// What lies beyond the last size that was measured, if the database has it.
-fn next_size(findings: &Findings, group: &GroupFindings, size: PageSize) -> Option<PageSize> {
-    let kind = group.cells.first()?.cell.database.kind().ok()?;
-    beyond(&findings.plan.page_sizes, size).filter(|size| kind.page_sizes.contains(*size))
-}
-
-/// That nothing smaller or larger than a size was measured, where the database has such.
-fn ends_here(findings: &Findings, group: &GroupFindings, size: PageSize) -> Option<String> {
-    let next = next_size(findings, group, size)?;
-    let which = if next < size { "smaller" } else { "larger" };
-    Some(format!("Nothing {which} was {}.", findings.source.name()))
-}
-
-fn beyond(measured: &[PageSize], size: PageSize) -> Option<PageSize> {
-    let bytes = if measured.iter().max() == Some(&size) {
-        size.get().checked_mul(2)?
-    } else if measured.iter().min() == Some(&size) {
-        size.get() / 2
-    } else {
-        return None;
-    };
-    PageSize::new(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::caveats::Caveat;
+    use octavo_experiment::{caveats::Caveat, verdict::Verdict};
+    use octavo_units::PageSize;
 
     use super::*;
     use crate::{document::Block, fixture};
@@ -779,9 +707,9 @@ mod tests {
     fn page_size_beyond_the_last_is_suggested_where_the_database_has_it() {
         let size = |bytes| PageSize::new(bytes).unwrap();
         let all = [size(2048), size(4096), size(65536)];
-        assert_eq!(beyond(&all, size(2048)), Some(size(1024)));
-        assert_eq!(beyond(&all, size(4096)), None);
-        assert_eq!(beyond(&all, size(65536)), None);
+        assert_eq!(range::beyond(&all, size(2048)), Some(size(1024)));
+        assert_eq!(range::beyond(&all, size(4096)), None);
+        assert_eq!(range::beyond(&all, size(65536)), None);
         let mut findings = fixture::one_memory();
         findings.plan.page_sizes = vec![size(4096), size(8192)];
         assert!(beyond_range(&findings)[0].contains("Try 16 KiB too"));

@@ -10,8 +10,8 @@ use octavo_experiment::{
 };
 
 use super::{
-    ends_here,
     place::{Beside, beside_winner, counted_passes},
+    range::ends_here,
 };
 use crate::{
     naming,

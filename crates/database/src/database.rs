@@ -17,18 +17,6 @@ use crate::{
     snapshot::Derive,
 };
 
-/// How changed pages get into a database's data files, and what of that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteBack {
-    /// Sessions write them, at commits or at checkpoints, and
-    /// [`Counters::checkpoint_time`] has the time that it took.
-    Timed,
-    /// Others write them, at checkpoints and between these. Checkpoints are counted.
-    Counted,
-    /// Others write them. Checkpoints are not counted.
-    Uncounted,
-}
-
 /// A kind of database.
 ///
 /// A *snapshot* is a directory with a loaded database at rest; it is never
@@ -211,8 +199,8 @@ pub struct DatabaseKind {
     pub title: &'static str,
     /// Whether it runs in processes of its own.
     pub is_server: bool,
-    /// How its changed pages get into its data files.
-    pub write_back: WriteBack,
+    /// Whether it writes changed pages into its data files between checkpoints too, and counts these.
+    pub writes_between_checkpoints: bool,
     /// Its options, each name once.
     pub options: &'static [OptionKind],
     /// The page sizes it can have.
@@ -235,7 +223,7 @@ impl DatabaseKind {
     /// checkpoint writes, at the end of what these counters are of. It is also true of what
     /// changed nothing.
     pub fn met_no_checkpoint(&self, counters: &Counters) -> bool {
-        let is_written = counters.data_writes > 0 && self.write_back != WriteBack::Counted;
+        let is_written = counters.data_writes > 0 && !self.writes_between_checkpoints;
         counters.checkpoints == 0 && !is_written
     }
 

@@ -53,7 +53,7 @@ pub fn free_what_servers_left(directory: &std::path::Path) {
 pub use at_rest::Inspection;
 pub use content::{TableContent, contents, expected_contents};
 pub use counters::Counters;
-pub use database::{Database, DatabaseKind, WriteBack};
+pub use database::{Database, DatabaseKind};
 pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, Rebuild, SessionBuffer,
     buffer_is_all,

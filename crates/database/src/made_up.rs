@@ -6,7 +6,7 @@ use octavo_units::PageSize;
 
 use crate::{
     Advice, Change, ChangePlace, DatabaseKind, Defaults, OptionKind, PageSizes, Sqlite, ValueKind,
-    WriteBack, description::buffer_is_all,
+    description::buffer_is_all,
 };
 
 /// SQLite by another name, with options of its own that change nothing.
@@ -15,7 +15,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
     aliases: &["toydb"],
     title: "ToyDB",
     is_server: false,
-    write_back: WriteBack::Uncounted,
+    writes_between_checkpoints: false,
     options: &[
         OptionKind {
             is_condition: true,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use octavo_buffer::Page;
 use octavo_database::{
     Advice, Change, ChangePlace, DatabaseKind, Defaults, OnlyModeled, OptionKind, Options,
-    PageSizes, ValueKind, WriteBack, buffer_is_all,
+    PageSizes, ValueKind, buffer_is_all,
 };
 use octavo_device::Request;
 use octavo_units::{ByteCount, PageSize};
@@ -43,7 +43,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     aliases: &["heap-of-rows"],
     title: "Pile",
     is_server: true,
-    write_back: WriteBack::Uncounted,
+    writes_between_checkpoints: false,
     options: &[OptionKind::new(
         "rows-a-page",
         ValueKind::Number(1..=1000),

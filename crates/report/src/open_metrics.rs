@@ -12,7 +12,7 @@ use octavo_experiment::{lockstep::Judgement, plan::Plan, statistics::Interval};
 /// What its text is, as HTTP says it.
 pub const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What is known of a command that is under way.
+/// Figures of a command while it works.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     seconds: Seconds,

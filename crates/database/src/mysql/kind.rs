@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
-    PageSizes, Rebuild, ValueKind, WriteBack, description::buffer_is_all,
+    PageSizes, Rebuild, ValueKind, description::buffer_is_all,
 };
 
 /// The least redo log that all versions take: 8 MiB of MySQL since 8.0.30.
@@ -47,7 +47,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "",
     is_server: true,
-    write_back: WriteBack::Uncounted,
+    writes_between_checkpoints: false,
     options: &[
         OptionKind::new(
             "bin",

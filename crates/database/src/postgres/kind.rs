@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, Options,
-    PageSizes, Rebuild, Result, ValueKind, WriteBack,
+    PageSizes, Rebuild, Result, ValueKind,
 };
 
 /// Source of page sizes and advice:
@@ -25,7 +25,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     aliases: &["postgresql"],
     title: "PostgreSQL",
     is_server: true,
-    write_back: WriteBack::Counted,
+    writes_between_checkpoints: true,
     options: &[
         OptionKind {
             value_name: "PATHS",

@@ -7,7 +7,7 @@ use octavo_units::{ByteCount, PageSize};
 use super::{JournalMode, OsCache, Sqlite, shares::MemoryShares};
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
-    Rebuild, SessionBuffer, ValueKind, WriteBack, description::buffer_is_all,
+    Rebuild, SessionBuffer, ValueKind, description::buffer_is_all,
 };
 
 /// The option of [`OsCache`].
@@ -23,7 +23,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     aliases: &["sqlite3"],
     title: "SQLite",
     is_server: false,
-    write_back: WriteBack::Timed,
+    writes_between_checkpoints: false,
     options: &[
         OptionKind {
             value_name: "MODE",

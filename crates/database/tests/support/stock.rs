@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use octavo_database::{
     Advice, Change, ChangePlace, Counters, Database, DatabaseError, DatabaseKind, Defaults,
     Inspection, LoadReport, PageSizes, Progress, RestoreMethod, Running, Settings, Sqlite,
-    StoragePath, WriteBack, buffer_is_all,
+    StoragePath, buffer_is_all,
 };
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -23,7 +23,7 @@ pub static STOCK: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "SQLite on its own",
     is_server: false,
-    write_back: WriteBack::Uncounted,
+    writes_between_checkpoints: false,
     options: &[],
     page_sizes: PageSizes {
         smallest: PageSize::MIN,

@@ -79,8 +79,8 @@ fn is_processor_known_least(cell: &CellFindings) -> bool {
     of(|name| name == InputName::Processor) > of(|name| name != InputName::Processor)
 }
 
-/// What writing one page back takes where nothing is known of the storage, in microseconds: a random
-/// write of an SSD. Chosen.
+/// Microseconds that writing one page back takes, if the storage was not calibrated: a random write of
+/// an SSD. Chosen.
 const PAGE_WRITE_US: f64 = 100.0;
 
 /// The cell that met no checkpoint and may miss most by that, of those that the answers stand on: the

@@ -255,8 +255,6 @@ fn changing_machine() -> Findings {
                     spent: Some(SessionTime {
                         read: Some(part(0.5)),
                         cpu: part(0.2),
-                        // Enough not to be waited for, and too little to matter.
-                        checkpoint: Duration::from_nanos(1),
                         ..SessionTime::default()
                     }),
                     ..some_slice(0, pass, number)

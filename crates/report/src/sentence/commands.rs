@@ -200,7 +200,7 @@ mod tests {
             aliases: &[],
             title: "ToyDB",
             is_server: true,
-            write_back: octavo_database::WriteBack::Uncounted,
+            writes_between_checkpoints: false,
             options: sqlite.options,
             page_sizes: sqlite.page_sizes,
             defaults: sqlite.defaults,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use octavo_database::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OnlyModeled, PageSizes,
-    WriteBack, buffer_is_all,
+    buffer_is_all,
 };
 use octavo_units::PageSize;
 
@@ -35,7 +35,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "CUBRID-like",
     is_server: true,
-    write_back: WriteBack::Uncounted,
+    writes_between_checkpoints: false,
     options: &[],
     page_sizes: PageSizes {
         smallest: PageSize::kib(4),

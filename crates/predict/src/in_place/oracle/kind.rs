@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use octavo_database::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OnlyModeled, OptionKind,
-    PageSizes, ValueKind, WriteBack, buffer_is_all,
+    PageSizes, ValueKind, buffer_is_all,
 };
 use octavo_units::{ByteCount, PageSize};
 
@@ -42,7 +42,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "Oracle-like",
     is_server: true,
-    write_back: WriteBack::Uncounted,
+    writes_between_checkpoints: false,
     options: &[
         // Three files of 50 MiB are the default.
         OptionKind::new(

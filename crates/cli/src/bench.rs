@@ -137,11 +137,14 @@ fn open(
 ) -> Result<Dataset, Failure> {
     let settings = load::settings(&flags.directory, &flags.data, found, chosen, spec, workload);
     // Before minutes of loading.
-    let accepted = chosen.database.accept(&octavo_database::Settings {
-        page_size: settings.page_size,
-        memory: flags.memory.unwrap_or(MEMORY),
-        clients: flags.connections(),
-        isolation: flags.isolation.level(),
+    let database = &chosen.database;
+    let accepted = database.accept_workload(workload).and_then(|()| {
+        database.accept(&octavo_database::Settings {
+            page_size: settings.page_size,
+            memory: flags.memory.unwrap_or(MEMORY),
+            clients: flags.connections(),
+            isolation: flags.isolation.level(),
+        })
     });
     accepted.map_err(Failure::input)?;
     limits::check_files(flags.connections(), chosen.database.files_a_session())?;

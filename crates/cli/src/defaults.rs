@@ -24,7 +24,7 @@ const COMMANDS: [&str; 7] = ["advise", "predict", "value", "ab", "run", "bench",
 /// Options that the file may have. All others have to be typed: a directory that came from somewhere else
 /// runs no program of its own, writes and removes nothing, connects to nothing, chooses nobody's data,
 /// and does not change what kind of answer is printed.
-const ALLOWED: [&str; 45] = [
+const ALLOWED: [&str; 46] = [
     "arrivals",
     "budget",
     "cache",
@@ -56,6 +56,7 @@ const ALLOWED: [&str; 45] = [
     "progress",
     "quiet",
     "rate",
+    "readahead",
     "records",
     "replacement",
     "row-bytes",

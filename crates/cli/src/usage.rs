@@ -228,7 +228,7 @@ mod tests {
             ),
             (
                 &["advise", "--database=oracle"],
-                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb' or 'mysql'",
+                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb', 'mysql' or 'libmdbx'",
             ),
             (
                 &["bench", "--clients=0"],

@@ -48,6 +48,7 @@ fn additions() -> [Addition; 4] {
             is_in_texts: false,
             rooms: &[
                 "database/src/lib.rs",
+                "database/src/libmdbx/",
                 "database/src/mysql/",
                 "database/src/postgres/",
                 "database/src/registry.rs",
@@ -69,6 +70,7 @@ fn additions() -> [Addition; 4] {
                     "rules of a policy, named after a database",
                 ),
                 ("buffer/src/named.rs", "policies, named after databases"),
+                ("cli/src/documents.rs", "a page of docs/"),
                 (
                     "cli/src/flags/bench.rs",
                     "the default, and an example of a URL",

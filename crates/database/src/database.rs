@@ -46,6 +46,14 @@ pub trait Database: Send + Sync {
     /// [`DatabaseError::Missing`] where its version has to be known and is not.
     fn accept(&self, settings: &Settings) -> Result<()>;
 
+    /// Refuses a workload whose statements it cannot execute.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Setting`] that says which ones it can.
+    fn accept_workload(&self, _workload: &dyn Workload) -> Result<()> {
+        Ok(())
+    }
+
     /// About how many bytes a snapshot of this workload has at this page size.
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount;
 

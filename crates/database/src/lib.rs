@@ -17,6 +17,10 @@ mod estimate;
 mod external;
 mod files;
 mod fill;
+#[cfg(feature = "keyed")]
+mod keyed;
+#[cfg(feature = "libmdbx")]
+mod libmdbx;
 #[cfg(feature = "made-up")]
 pub mod made_up;
 mod marks;
@@ -60,6 +64,8 @@ pub use description::{
 };
 pub use error::{DatabaseError, REFUSES_ROWS, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, hide_password};
+#[cfg(feature = "libmdbx")]
+pub use libmdbx::KIND as LIBMDBX;
 pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;

@@ -22,6 +22,8 @@ static STANDARD: &[&DatabaseKind] = &[
     &postgres::KIND,
     &mysql::MARIADB,
     &mysql::MYSQL,
+    #[cfg(feature = "libmdbx")]
+    &crate::libmdbx::KIND,
 ];
 
 /// Databases that can be chosen by name.

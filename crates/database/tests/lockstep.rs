@@ -236,3 +236,25 @@ fn sqlite_databases_work_in_turn() {
         assert_eq!(misses(slices), first);
     }
 }
+
+/// The page caches of several databases in one process share nothing either, though other tests of
+/// this program move the process too: identical copies refer to as many pages.
+#[cfg(feature = "libmdbx")]
+#[test]
+fn libmdbx_databases_work_in_turn() {
+    let took = in_turn("libmdbx", &[]);
+    let written = |slices: &[Counters]| -> Vec<_> {
+        let of = |slice: &Counters| (slice.syncs, slice.data_written_bytes);
+        slices.iter().map(of).collect()
+    };
+    assert!(
+        written(&took[0])
+            .iter()
+            .all(|(syncs, bytes)| *syncs > 0 && bytes.get() > 0)
+    );
+    assert!(
+        took.iter()
+            .all(|slices| written(slices) == written(&took[0])),
+        "{took:?}"
+    );
+}

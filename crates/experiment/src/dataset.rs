@@ -282,6 +282,7 @@ impl Dataset {
             prepare(settings, observer)?;
             return Self::open(settings.directory);
         }
+        settings.database.accept_workload(settings.workload)?;
         let size = settings
             .database
             .estimate(settings.workload, settings.page_size);

@@ -232,6 +232,21 @@ impl Warmth {
         self.transactions >= 4 * HITTING
     }
 
+    /// How many more transactions it takes to have been full for as long as filling took, if the
+    /// buffer goes on to fill as in the last quarter; `None` where nothing is missed any more.
+    pub fn transactions_to_full(&self) -> Option<f64> {
+        let wanted = match self.filled {
+            Some(filled) => 2.0 * filled as f64,
+            None => {
+                let left = self.frames.saturating_sub(self.misses) as f64;
+                let filling = self.quarters()?.filling;
+                2.0 * (self.transactions as f64 + left / filling)
+            }
+        };
+        let left = wanted - self.transactions as f64;
+        left.is_finite().then_some(left.max(0.0))
+    }
+
     /// How far it is, 0 to 1: half of it is filling.
     pub fn share(&self) -> f64 {
         match self.filled {

@@ -13,6 +13,7 @@ pub mod connection;
 mod data_spec;
 mod deviation;
 mod family;
+pub mod keyed;
 mod keys;
 mod limit;
 #[cfg(feature = "made-up")]

@@ -7,7 +7,8 @@ use octavo_units::Seed;
 use crate::{
     Audit, Condition, Connection, DataSpec, Deviation, Mix, Outcome, PageTrace, Result,
     TransactionKind,
-    connection::Statement,
+    connection::{Statement, StatementId},
+    keyed::Keyed,
     population::Population,
     schema::Table,
     touch::TouchTracer,
@@ -97,6 +98,11 @@ pub trait Workload: Send + Sync {
     fn tables(&self) -> &[Table];
     /// All statements that its transactions and checks use.
     fn statements(&self) -> &'static [Statement];
+    /// What a statement does with rows, for databases that know keys and no SQL; `None` where that
+    /// is said of none of them.
+    fn keyed(&self, _statement: StatementId) -> Option<Keyed> {
+        None
+    }
     /// Its kinds of transactions.
     fn transactions(&self) -> &'static [TransactionKind];
     /// The shares in which they are drawn.

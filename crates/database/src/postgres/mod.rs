@@ -12,7 +12,6 @@ mod inspect;
 mod kind;
 mod load;
 mod login;
-mod memory_limiter;
 mod messages;
 mod numeric;
 mod own;

@@ -9,7 +9,6 @@ use octavo_workload::{Connection, Workload, connection::Statement};
 use super::{
     Postgres,
     cluster::{Cluster, Role, Started},
-    memory_limiter::MemoryLimiter,
     programs::major_of,
     refusal::refuse,
     reporting::{self, Sessions},
@@ -19,8 +18,14 @@ use super::{
 };
 use crate::{
     Counters, Isolation, Result, Running, Settings, StoragePath,
-    server::{memory::MemoryGroup, monitor::Monitor, write_back::WriteBack},
+    server::{
+        memory::MemoryGroup, memory_limiter::MemoryLimiter, monitor::Monitor, write_back::WriteBack,
+    },
 };
+
+/// What the server's processes may take in all, besides so much for each session.
+const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
+const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
 
 /// What memory lacks where files take O_DIRECT and go through the page cache.
 const WITHOUT_DIRECT_IO: &str = "the page cache has no limit: the file system has no direct I/O";
@@ -55,6 +60,17 @@ pub(super) struct RunningPostgres {
     conditions: Vec<(&'static str, String)>,
     storage_path: StoragePath,
     memory: ByteCount,
+}
+
+/// What the server's processes may take for themselves.
+fn private_max(settings: &Settings) -> ByteCount {
+    // A session that has touched all of the buffer has 8 bytes of page
+    // tables for each of its 4 KiB.
+    let tables = ByteCount::new(settings.memory.get() / 512);
+    let sessions = SESSION_PRIVATE_MAX
+        .saturating_add(tables)
+        .saturating_mul(u64::from(settings.clients));
+    PRIVATE_MAX.saturating_add(sessions)
 }
 
 impl RunningPostgres {
@@ -130,9 +146,10 @@ impl RunningPostgres {
         }
         Ok(Self {
             level: settings.isolation.unwrap_or(Isolation::ReadCommitted),
-            limiter: group
-                .as_ref()
-                .map(|group| MemoryLimiter::start(Arc::clone(group), settings, shares.cache)),
+            limiter: group.as_ref().map(|group| {
+                let (memory, cache) = (settings.memory, shares.cache);
+                MemoryLimiter::start(Arc::clone(group), memory, cache, private_max(settings))
+            }),
             monitor: statistics.monitor(monitor, Some(pid), checkpointer.clone()),
             checkpointer,
             sessions: (major >= reporting::MAJOR_MIN).then(Sessions::default),

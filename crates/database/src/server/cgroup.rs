@@ -59,6 +59,32 @@ impl Version {
     }
 }
 
+/// The group of this process, of the interface whose groups are below `root`; `None` where it is not
+/// there, as in a container that has another one's mounts.
+#[cfg(feature = "keyed")]
+pub(super) fn place_of_this_process(root: Option<(Version, &std::path::Path)>) -> Option<PathBuf> {
+    let (version, root) = root?;
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let place = root.join(group_in(&groups, version)?.trim_start_matches('/'));
+    place.join("cgroup.procs").exists().then_some(place)
+}
+
+/// The path of the group of an interface, from the text of `/proc/self/cgroup` (cgroups(7)).
+#[cfg(feature = "keyed")]
+fn group_in(groups: &str, version: Version) -> Option<&str> {
+    let mut groups = groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        Some((parts.next()?, parts.next()?, parts.next()?))
+    });
+    let group = groups.find(|(number, controllers, _)| match version {
+        Version::V1 => controllers
+            .split(',')
+            .any(|controller| controller == "memory"),
+        Version::V2 => *number == "0" && controllers.is_empty(),
+    });
+    group.map(|(_, _, path)| path)
+}
+
 /// Where the memory controller is, from the text of `/proc/self/mountinfo`
 /// (proc_pid_mountinfo(5)). Version 1 where both are there, since a controller
 /// belongs to one of them only, and a mount of version 1 that names memory
@@ -147,6 +173,15 @@ impl Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "keyed")]
+    #[test]
+    fn the_group_of_a_process_is_that_of_the_controller() {
+        let groups = "9:name=systemd:/\n4:cpu,memory:/a/b:c\n0::/user.slice\n";
+        assert_eq!(group_in(groups, Version::V1), Some("/a/b:c"));
+        assert_eq!(group_in(groups, Version::V2), Some("/user.slice"));
+        assert_eq!(group_in("1:cpu:/", Version::V1), None);
+    }
 
     const V1: &str = "\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw

@@ -85,6 +85,18 @@ impl MemoryGroup {
         Ok(group)
     }
 
+    /// Its directory.
+    #[cfg(feature = "keyed")]
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory of the group that all others are below, of the interface that limits memory.
+    #[cfg(feature = "keyed")]
+    pub(super) fn root(&self) -> Option<(Version, &Path)> {
+        Some((self.version, self.path.parent()?))
+    }
+
     /// The interface by name.
     pub(crate) fn kind(&self) -> &'static str {
         match self.version {
@@ -319,7 +331,10 @@ fn end_processes(group: &Path) {
         if processes.is_empty() {
             return;
         }
-        for pid in processes.into_iter().filter_map(Pid::from_raw) {
+        // This process may be in one itself, for a database that runs in it.
+        let own = i32::try_from(process::id()).unwrap_or_default();
+        let others = processes.into_iter().filter(|pid| *pid != own);
+        for pid in others.filter_map(Pid::from_raw) {
             // Gone by itself otherwise.
             let _gone = kill_process(pid, Signal::KILL);
         }

@@ -7,11 +7,14 @@ pub(crate) mod child;
 pub(crate) mod descendants;
 pub(crate) mod file_calls;
 pub(crate) mod memory;
+pub(crate) mod memory_limiter;
 pub(crate) mod monitor;
 pub(crate) mod orphans;
 pub(crate) mod pace;
 pub(crate) mod piped;
 pub(crate) mod process;
+#[cfg(feature = "keyed")]
+pub(crate) mod seat;
 pub(crate) mod socket;
 pub(crate) mod start;
 pub(crate) mod tree;

@@ -47,7 +47,9 @@ pub(super) fn check(
         cpus::check(cpus)?;
     }
     for cell in plan.cells() {
-        resolved.database(&cell.database).accept(&Settings {
+        let database = resolved.database(&cell.database);
+        database.accept_workload(resolved.workload(cell.data))?;
+        database.accept(&Settings {
             page_size: cell.page_size,
             memory: cell.memory,
             clients: cell.clients,

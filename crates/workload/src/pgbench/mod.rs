@@ -8,6 +8,7 @@
 mod audit;
 mod check;
 mod client;
+mod keyed;
 mod population;
 mod schema;
 mod script;
@@ -23,7 +24,11 @@ pub use script::Script;
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, KindTrial, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
-    connection::Statement, population::Population, schema::Table, touch::TouchTracer,
+    connection::{Statement, StatementId},
+    keyed::Keyed,
+    population::Population,
+    schema::Table,
+    touch::TouchTracer,
 };
 use client::PgbenchClient;
 use population::PgbenchPopulation;
@@ -190,6 +195,10 @@ impl Workload for Pgbench {
 
     fn statements(&self) -> &'static [Statement] {
         statements::STATEMENTS
+    }
+
+    fn keyed(&self, statement: StatementId) -> Option<Keyed> {
+        Some(keyed::keyed(statement))
     }
 
     fn transactions(&self) -> &'static [TransactionKind] {

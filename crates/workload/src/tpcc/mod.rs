@@ -8,6 +8,7 @@
 mod audit;
 mod consistency;
 mod inputs;
+mod keyed;
 mod kinds;
 mod population;
 mod random;
@@ -24,8 +25,12 @@ use octavo_units::Seed;
 
 use crate::{
     Client, Condition, Connection, ConnectionError, DataKind, DataSpec, Deviation, Family,
-    KindTrial, Member, Mix, TransactionKind, Trial, Workload, boxed, connection::Statement,
-    population::Population, schema::Table, touch::TouchTracer,
+    KindTrial, Member, Mix, TransactionKind, Trial, Workload, boxed,
+    connection::{Statement, StatementId},
+    keyed::Keyed,
+    population::Population,
+    schema::Table,
+    touch::TouchTracer,
 };
 use kinds::{SHARES_MIN, TRANSACTIONS};
 use population::{TpccPopulation, constant_rows};
@@ -91,6 +96,10 @@ impl Workload for Tpcc {
 
     fn statements(&self) -> &'static [Statement] {
         statements::STATEMENTS
+    }
+
+    fn keyed(&self, statement: StatementId) -> Option<Keyed> {
+        Some(keyed::keyed(statement))
     }
 
     fn transactions(&self) -> &'static [TransactionKind] {

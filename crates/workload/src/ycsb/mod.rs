@@ -23,6 +23,7 @@ mod client;
 mod core;
 mod insert;
 mod key;
+mod keyed;
 mod population;
 mod run_keys;
 mod schema;
@@ -43,7 +44,8 @@ use self::{
 use crate::{
     Client, Condition, Connection, ConnectionError, DataError, DataKind, DataSpec, Deviation,
     Family, KindTrial, Mix, Parameter, ROW_BYTES, TransactionKind, Trial, Unit, Workload, boxed,
-    connection::Statement,
+    connection::{Statement, StatementId},
+    keyed::Keyed,
     keys::{Chooser, Growth},
     population::Population,
     random::Draws,
@@ -236,6 +238,10 @@ impl Workload for Ycsb {
 
     fn statements(&self) -> &'static [Statement] {
         statements::STATEMENTS
+    }
+
+    fn keyed(&self, statement: StatementId) -> Option<Keyed> {
+        Some(keyed::keyed(statement))
     }
 
     fn transactions(&self) -> &'static [TransactionKind] {

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 18] = [
+const RUN: [&str; 19] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -28,6 +28,7 @@ const RUN: [&str; 18] = [
     "docs/emulation.md",
     "docs/energy.md",
     "docs/how-to.md",
+    "docs/libmdbx.md",
     "docs/metrics.md",
     "docs/own-servers.md",
     "docs/own.md",
@@ -60,6 +61,11 @@ fn readme_works() {
 #[test]
 fn metrics_page_works() {
     Scene::new().types("docs/metrics.md");
+}
+
+#[test]
+fn libmdbx_page_works() {
+    Scene::new().types("docs/libmdbx.md");
 }
 
 #[test]

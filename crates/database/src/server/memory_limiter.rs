@@ -1,7 +1,7 @@
-//! Holding the page cache of what a server reads to its share of the memory.
+//! Holding the page cache of what a database reads to its share of the memory.
 //!
-//! The server's shared memory cannot be dropped, and is more than its buffer: of
-//! version 15 by 9 MiB. Were the group held to the memory as a whole, nothing
+//! A server's shared memory cannot be dropped, and is more than its buffer: of
+//! PostgreSQL 15 by 9 MiB. Were the group held to the memory as a whole, nothing
 //! would be left to the page cache of a small one once its buffer is full: each
 //! read would be for nothing, and the server's own code be dropped.
 
@@ -13,7 +13,7 @@ use std::{
 
 use octavo_units::ByteCount;
 
-use crate::{Settings, server::memory::MemoryGroup};
+use super::memory::MemoryGroup;
 
 /// How often the group is brought back to its memory; at 500 MB/s, 5 MB are read meanwhile.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -25,14 +25,9 @@ const THOROUGH_EACH: u64 = 10;
 /// What the group may take between two looks.
 const HEADROOM: ByteCount = ByteCount::mib(64);
 
-/// What processes may take in all, besides so much for each session: beyond
-/// it, something is wrong with the server, and it ends.
-const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
-const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
-
 /// Limits a group to its processes' memory plus a share of page cache. Dropping it lifts the
 /// limit, so that the server can end.
-pub(super) struct MemoryLimiter {
+pub(crate) struct MemoryLimiter {
     shared: Arc<(Mutex<Limited>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
@@ -95,19 +90,20 @@ impl Limited {
 }
 
 impl MemoryLimiter {
-    /// Begins to hold the group's page cache to `cache`.
-    pub(super) fn start(group: Arc<MemoryGroup>, settings: &Settings, cache: ByteCount) -> Self {
-        // A session that has touched all of the buffer has 8 bytes of page
-        // tables for each of its 4 KiB.
-        let tables = ByteCount::new(settings.memory.get() / 512);
-        let sessions = SESSION_PRIVATE_MAX
-            .saturating_add(tables)
-            .saturating_mul(u64::from(settings.clients));
+    /// Begins to hold the group's page cache to `cache`, a part of a database's `memory`. Its
+    /// processes may take `private_max` for themselves: beyond it, something is wrong, and the
+    /// kernel ends them.
+    pub(crate) fn start(
+        group: Arc<MemoryGroup>,
+        memory: ByteCount,
+        cache: ByteCount,
+        private_max: ByteCount,
+    ) -> Self {
         let mut limited = Limited {
             group,
-            memory: settings.memory,
+            memory,
             cache,
-            private_max: PRIVATE_MAX.saturating_add(sessions),
+            private_max,
             target: None,
             looks: 0,
             failures: 0,
@@ -142,13 +138,13 @@ impl MemoryLimiter {
     }
 
     /// Looks no more, until this is called with `false`.
-    pub(super) fn pause(&self, paused: bool) {
+    pub(crate) fn pause(&self, paused: bool) {
         self.lock().paused = paused;
         self.shared.1.notify_all();
     }
 
     /// Whether the group was held to its memory so far.
-    pub(super) fn held(&self) -> bool {
+    pub(crate) fn held(&self) -> bool {
         self.lock().held()
     }
 

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""YCSB C and A on libmdbx by `octavo bench`, in turn with a loop of C over the same library.
+
+  libmdbx.py OCTAVO DIRECTORY [PAIRS] > runs.jsonl
+
+OCTAVO is a release build; the loop (libmdbx_plain.c) is built with the library's source from cargo's
+registry, with the flags that the crate uses. Both run on copies of the same file, with keys drawn
+uniformly and 48 MiB of page cache, or 1 GiB, which holds all. As root: memory is limited by a
+control group (version 1). A line for each run; the last lines are ratios, Octavo's over the loop's.
+"""
+import glob, json, math, os, shutil, statistics, subprocess, sys
+
+RECORDS, SECONDS, WARM = 300_000, 8, 8
+CASES = [(workload, page, memory) for workload in "ca" for page in (4, 16) for memory in (48, 1024)]
+
+
+def build(directory):
+    source = sorted(glob.glob(os.path.expanduser(
+        "~/.cargo/registry/src/*/signet-mdbx-sys-*/libmdbx")))[-1]
+    plain = os.path.join(directory, "plain")
+    here = os.path.dirname(os.path.abspath(__file__))
+    subprocess.run(["cc", "-O3", "-DNDEBUG", "-DMDBX_DEBUG=0", "-DMDBX_TXN_CHECKOWNER=0",
+                    '-DMDBX_BUILD_FLAGS="plain"', "-Wno-all", f"-I{source}", f"{here}/libmdbx_plain.c",
+                    f"{source}/mdbx.c", "-lpthread", "-o", plain], check=True)
+    return plain
+
+
+def ours(octavo, data, workload, memory):
+    out = subprocess.run(
+        [octavo, "bench", data, "--workload", f"ycsb-{workload}", "--distribution", "uniform",
+         "--memory", f"{memory}MiB", "--warm-up", f"{WARM}s", "--duration", f"{SECONDS}s",
+         "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(out)
+
+
+def plain(program, file, workload, memory, seed):
+    run = file + "-plain"
+    shutil.copy(file, run)
+    subprocess.run(["sync"])
+    with open(run) as opened:
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    group = f"/sys/fs/cgroup/memory/octavo-plain-{os.getpid()}"
+    os.makedirs(group)
+    try:
+        # The loop's own pages are next to nothing.
+        with open(f"{group}/memory.limit_in_bytes", "w") as limit:
+            limit.write(str(memory << 20))
+        out = subprocess.run([program, file, run, workload, str(SECONDS), str(WARM), str(seed),
+                              f"{group}/cgroup.procs"], check=True, capture_output=True, text=True)
+    finally:
+        with open(f"{group}/memory.force_empty", "w") as force:
+            force.write("0")
+        os.rmdir(group)
+        os.remove(run)
+        for lock in (run + "-lck", file + "-lck"):
+            if os.path.exists(lock):
+                os.remove(lock)
+    return json.loads(out.stdout)
+
+
+def main(octavo, directory, pairs=5):
+    os.makedirs(directory, exist_ok=True)
+    program = build(directory)
+    ratios = {}
+    for workload, page, memory in CASES:
+        data = os.path.join(directory, f"data-{page}")
+        if not os.path.exists(data):
+            subprocess.run([octavo, "load", data, "--database", "libmdbx", "--workload", "ycsb-c",
+                            "--records", str(RECORDS), "--page-size", f"{page}K"],
+                           check=True, capture_output=True)
+        file = glob.glob(f"{data}/**/database.mdbx", recursive=True)[0]
+        for pair in range(pairs):
+            for who in ("octavo", "plain") if pair % 2 == 0 else ("plain", "octavo"):
+                if who == "plain":
+                    line = plain(program, file, workload, memory, pair)
+                    line["cpu_us"] = line["cpu_s"] / line["operations"] * 1e6
+                    line["per_s"] = line["operations"] / line["seconds"]
+                else:
+                    line = figures(ours(octavo, data, workload, memory))
+                case = {"workload": workload, "page_kib": page, "memory_mib": memory}
+                print(json.dumps({"who": who, "pair": pair, **case, **line}), flush=True)
+                ratios.setdefault((workload, page, memory, pair), {})[who] = line["per_s"]
+    for workload, page, memory in CASES:
+        logs = [math.log(of["octavo"] / of["plain"]) for (*case, _), of in ratios.items()
+                if tuple(case) == (workload, page, memory)]
+        mean, half = statistics.mean(logs), 0
+        if len(logs) > 1:
+            half = statistics.stdev(logs) / math.sqrt(len(logs))
+        print(json.dumps({"ratio": round(math.exp(mean), 4), "standard_error": round(half, 4),
+                          "workload": workload, "page_kib": page, "memory_mib": memory}), flush=True)
+
+
+def figures(found):
+    counters, seconds = found["counters"], found["measured_s"]
+    done = found["transactions"]
+    return {"operations": done, "seconds": seconds, "per_s": done / seconds,
+            "read": counters["read_bytes"], "written": counters["data_written_bytes"],
+            "faults": counters["reads"], "syncs": counters["syncs"],
+            "device": found["device"], "storage_path": found["storage_path"]}
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:4]))

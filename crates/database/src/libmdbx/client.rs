@@ -1,0 +1,259 @@
+//! One client of libmdbx, which counts what it does.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
+};
+
+use octavo_units::ByteCount;
+use octavo_workload::{Result, connection::Access};
+
+use super::{
+    environment::{CommitTimes, Environment, Handle},
+    usage::{ThreadUsage, ThreadWrites},
+};
+use crate::keyed::{Engine, Order, TreeId, Visit};
+
+/// What clients did, all of them together.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    references: AtomicU64,
+    faults: AtomicU64,
+    read_bytes: AtomicU64,
+    written_bytes: AtomicU64,
+    write_nanoseconds: AtomicU64,
+    sync_nanoseconds: AtomicU64,
+    wait_nanoseconds: AtomicU64,
+}
+
+/// The same as numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// Pages from the roots of trees to leaves, one way for each key that was looked for.
+    pub(super) references: u64,
+    pub(super) usage: ThreadUsage,
+    /// Bytes handed to the system to write.
+    pub(super) written: ByteCount,
+    pub(super) times: CommitTimes,
+    /// Time in transactions that was neither on a processor, nor a flush, nor another writer's:
+    /// waiting for pages.
+    pub(super) wait: Duration,
+}
+
+impl Tally {
+    fn add(&self, counted: &Counted) {
+        let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let Counted {
+            references,
+            usage,
+            written,
+            times,
+            wait,
+        } = *counted;
+        for (counter, count) in [
+            (&self.references, references),
+            (&self.faults, usage.faults),
+            (&self.read_bytes, usage.read.get()),
+            (&self.written_bytes, written.get()),
+            (&self.write_nanoseconds, time(times.write)),
+            (&self.sync_nanoseconds, time(times.sync)),
+            (&self.wait_nanoseconds, time(wait)),
+        ] {
+            // Most transactions find all in memory.
+            if count > 0 {
+                counter.fetch_add(count, Relaxed);
+            }
+        }
+    }
+
+    pub(super) fn counted(&self) -> Counted {
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
+        Counted {
+            references: count(&self.references),
+            usage: ThreadUsage {
+                faults: count(&self.faults),
+                read: ByteCount::new(count(&self.read_bytes)),
+                ..ThreadUsage::default()
+            },
+            written: ByteCount::new(count(&self.written_bytes)),
+            times: CommitTimes {
+                write: Duration::from_nanos(count(&self.write_nanoseconds)),
+                sync: Duration::from_nanos(count(&self.sync_nanoseconds)),
+            },
+            wait: Duration::from_nanos(count(&self.wait_nanoseconds)),
+        }
+    }
+}
+
+/// A client.
+pub(super) struct Client {
+    handle: Handle,
+    /// Pages from the root to a leaf, by tree, when it connected.
+    depths: Arc<[u32]>,
+    tally: Arc<Tally>,
+    /// Since the transaction began.
+    references: Cell<u64>,
+    /// That of the last transaction.
+    thread: Option<Thread>,
+}
+
+impl Client {
+    /// Of an environment with this many trees.
+    pub(super) fn new(
+        environment: &Arc<Environment>,
+        trees: usize,
+        tally: &Arc<Tally>,
+    ) -> Result<Self> {
+        let mut handle = Handle::new(Arc::clone(environment))?;
+        handle.begin_read()?;
+        let depths = (0..trees).map(|tree| handle.depth(TreeId(tree)));
+        let depths = depths.collect::<Result<_>>()?;
+        handle.rollback()?;
+        Ok(Self {
+            handle,
+            depths,
+            tally: Arc::clone(tally),
+            references: Cell::new(0),
+            thread: None,
+        })
+    }
+
+    fn refer(&self, tree: TreeId) {
+        let depth = u64::from(self.depths[tree.0]);
+        self.references.set(self.references.get() + depth);
+    }
+
+    /// What the thread does between transactions is not the database's, and next to no I/O.
+    fn begin_to_count(&mut self) {
+        let id = thread::current().id();
+        let begun = Instant::now();
+        match &mut self.thread {
+            Some(thread) if thread.id == id => thread.begun = begun,
+            _ => {
+                self.thread = Some(Thread {
+                    id,
+                    begun,
+                    asked: begun,
+                    usage: ThreadUsage::now(),
+                    writes: ThreadWrites::here(),
+                });
+            }
+        }
+    }
+
+    fn count(&mut self, times: CommitTimes, written: ByteCount) {
+        let references = self.references.take();
+        let counted = self.thread.as_mut().map(|thread| thread.count(times));
+        self.tally.add(&Counted {
+            references,
+            written,
+            times,
+            ..counted.unwrap_or_default()
+        });
+    }
+}
+
+/// A transaction that took less had no page to wait for. What its thread used is told with that of the
+/// next one. Asking each time would be a tenth of the time of a read that finds all in memory.
+const NO_READ: Duration = Duration::from_micros(4);
+
+/// The thread that a client works in.
+struct Thread {
+    id: ThreadId,
+    /// When the transaction had begun; a writer had its turn.
+    begun: Instant,
+    /// When the kernel was asked last, and what it said.
+    asked: Instant,
+    usage: ThreadUsage,
+    writes: ThreadWrites,
+}
+
+impl Thread {
+    /// What it used since it was asked last.
+    fn count(&mut self, times: CommitTimes) -> Counted {
+        let now = Instant::now();
+        let elapsed = now - self.begun;
+        if elapsed < NO_READ {
+            return Counted::default();
+        }
+        let all = ThreadUsage::now();
+        let usage = all.since(self.usage);
+        let since = now - self.asked;
+        (self.usage, self.asked) = (all, now);
+        // Whatever was not on a processor since then; a load that keeps a pace waits between
+        // transactions too.
+        let waited = since.saturating_sub(usage.cpu).min(elapsed);
+        let wait = match usage.faults {
+            0 => Duration::ZERO,
+            _ => waited.saturating_sub(times.sync),
+        };
+        Counted {
+            usage,
+            wait,
+            ..Counted::default()
+        }
+    }
+}
+
+impl Engine for Client {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        match access {
+            Access::Read => self.handle.begin_read(),
+            // Writers take turns, so each is as if it were alone.
+            Access::Write | Access::WriteRepeatable | Access::WriteSerializable => {
+                self.handle.begin_write()
+            }
+        }?;
+        self.begin_to_count();
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let is_writer = self.handle.writes();
+        let times = self.handle.commit();
+        let thread = self.thread.as_mut().filter(|_| is_writer);
+        let written = thread.map_or(0, |thread| thread.writes.since_last());
+        // Its last write is a record of some hundred bytes in a meta page, of which the page cache
+        // writes a page of its own.
+        let written = written.next_multiple_of(rustix::param::page_size() as u64);
+        let known = times.as_ref().ok().copied().flatten();
+        self.count(known.unwrap_or_default(), ByteCount::new(written));
+        times.map(|_| ())
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        let done = self.handle.rollback();
+        self.count(CommitTimes::default(), ByteCount::ZERO);
+        done
+    }
+
+    fn get<R>(&self, tree: TreeId, key: &[u8], take: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        self.refer(tree);
+        self.handle.get(tree, key, take)
+    }
+
+    fn range(&self, tree: TreeId, from: &[u8], order: Order, visit: &mut Visit<'_>) -> Result<()> {
+        self.refer(tree);
+        self.handle.range(tree, from, order, visit)
+    }
+
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.refer(tree);
+        self.handle.insert(tree, key, value, false)
+    }
+
+    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.refer(tree);
+        self.handle.put(tree, key, value)
+    }
+
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        self.refer(tree);
+        self.handle.delete(tree, key)
+    }
+}

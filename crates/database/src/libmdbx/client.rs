@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_units::ByteCount;
+use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Result, connection::Access};
 
 use super::{
@@ -20,9 +20,10 @@ use super::{
 use crate::keyed::{Engine, Order, TreeId, Visit};
 
 /// What clients did, all of them together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tally {
-    references: AtomicU64,
+    page_bytes: u64,
+    hits: AtomicU64,
     faults: AtomicU64,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
@@ -34,8 +35,9 @@ pub(super) struct Tally {
 /// The same as numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    /// Pages from the roots of trees to leaves, one way for each key that was looked for.
-    pub(super) references: u64,
+    /// Pages from the roots of trees to leaves, one way for each key that was looked for, without
+    /// as many as were read in the same transaction.
+    pub(super) hits: u64,
     pub(super) usage: ThreadUsage,
     /// Bytes handed to the system to write.
     pub(super) written: ByteCount,
@@ -46,17 +48,31 @@ pub(super) struct Counted {
 }
 
 impl Tally {
+    /// Of a database with pages of this size.
+    pub(super) fn new(page_size: PageSize) -> Self {
+        Self {
+            page_bytes: page_size.get().into(),
+            hits: AtomicU64::default(),
+            faults: AtomicU64::default(),
+            read_bytes: AtomicU64::default(),
+            written_bytes: AtomicU64::default(),
+            write_nanoseconds: AtomicU64::default(),
+            sync_nanoseconds: AtomicU64::default(),
+            wait_nanoseconds: AtomicU64::default(),
+        }
+    }
+
     fn add(&self, counted: &Counted) {
         let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let Counted {
-            references,
+            hits,
             usage,
             written,
             times,
             wait,
         } = *counted;
         for (counter, count) in [
-            (&self.references, references),
+            (&self.hits, hits),
             (&self.faults, usage.faults),
             (&self.read_bytes, usage.read.get()),
             (&self.written_bytes, written.get()),
@@ -74,7 +90,7 @@ impl Tally {
     pub(super) fn counted(&self) -> Counted {
         let count = |counter: &AtomicU64| counter.load(Relaxed);
         Counted {
-            references: count(&self.references),
+            hits: count(&self.hits),
             usage: ThreadUsage {
                 faults: count(&self.faults),
                 read: ByteCount::new(count(&self.read_bytes)),
@@ -147,13 +163,14 @@ impl Client {
     }
 
     fn count(&mut self, times: CommitTimes, written: ByteCount) {
-        let references = self.references.take();
         let counted = self.thread.as_mut().map(|thread| thread.count(times));
+        let counted = counted.unwrap_or_default();
+        let read = counted.usage.read.get().div_ceil(self.tally.page_bytes);
         self.tally.add(&Counted {
-            references,
+            hits: self.references.take().saturating_sub(read),
             written,
             times,
-            ..counted.unwrap_or_default()
+            ..counted
         });
     }
 }

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
     ptr, slice,
     sync::{Arc, Condvar, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use octavo_units::{ByteCount, PageSize};
@@ -245,6 +245,7 @@ impl Drop for Turn {
 /// How long the parts of a commit took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommitTimes {
+    /// All but flushes: pages that are free are noted, and changed ones written.
     pub(super) write: Duration,
     pub(super) sync: Duration,
 }
@@ -275,14 +276,16 @@ impl Transaction {
         // SAFETY: all of it is numbers, for which zeros are valid.
         let mut latency: ffi::MDBX_commit_latency = unsafe { std::mem::zeroed() };
         let raw = std::mem::replace(&mut self.raw, ptr::null_mut());
+        let begun = Instant::now();
         // SAFETY: the transaction is open and has ended afterwards, whatever the code.
         let code = unsafe { ffi::mdbx_txn_commit_ex(raw, &raw mut latency) };
         checked(code, context)?;
-        // In 1/65536 of a second.
-        let time = |units: u32| Duration::from_secs_f64(f64::from(units) / 65_536.0);
+        let all = begun.elapsed();
+        // In 1/65536 of a second, which is too coarse for the writes.
+        let sync = Duration::from_secs_f64(f64::from(latency.sync) / 65_536.0).min(all);
         Ok(CommitTimes {
-            write: time(latency.write),
-            sync: time(latency.sync),
+            write: all - sync,
+            sync,
         })
     }
 }

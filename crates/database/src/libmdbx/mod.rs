@@ -131,7 +131,8 @@ impl Database for Libmdbx {
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
         let environment = Environment::open(&file, Purpose::Inspect, layout.trees())?;
-        let tally = Arc::<Tally>::default();
+        // Nobody asks what it counts.
+        let tally = Arc::new(Tally::new(KIND.page_sizes.default));
         let mut client = Client::new(&Arc::new(environment), layout.trees().len(), &tally)?;
         let numbers = numbers(&mut client, &layout)?;
         let session = Session::new(client, layout, plans, numbers);

@@ -89,7 +89,7 @@ impl RunningLibmdbx {
             let reason = format!("the copy has pages of {page_size} bytes");
             return Err(KIND.refuse("page size", settings.page_size, reason));
         }
-        let tally = Arc::<Tally>::default();
+        let tally = Arc::new(Tally::new(settings.page_size));
         let mut first = Client::new(&environment, layout.trees().len(), &tally)?;
         let numbers = numbers(&mut first, &layout)?;
         Ok(Self {
@@ -128,7 +128,7 @@ impl Running for RunningLibmdbx {
         let misses = counted.usage.read.get() / u64::from(self.page_size.get());
         let times = counted.times;
         Counters {
-            buffer_hits: counted.references.saturating_sub(misses),
+            buffer_hits: counted.hits,
             buffer_misses: misses,
             reads: counted.usage.faults,
             read_bytes: counted.usage.read,

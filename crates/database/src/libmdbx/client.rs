@@ -29,7 +29,7 @@ pub(super) struct Tally {
     written_bytes: AtomicU64,
     write_nanoseconds: AtomicU64,
     sync_nanoseconds: AtomicU64,
-    wait_nanoseconds: AtomicU64,
+    read_nanoseconds: AtomicU64,
 }
 
 /// The same as numbers.
@@ -42,9 +42,9 @@ pub(super) struct Counted {
     /// Bytes handed to the system to write.
     pub(super) written: ByteCount,
     pub(super) times: CommitTimes,
-    /// Time in transactions that was neither on a processor, nor a flush, nor another writer's:
-    /// waiting for pages.
-    pub(super) wait: Duration,
+    /// Time in transactions with faults that was neither the library's own, nor a commit, nor another
+    /// writer's: the kernel reads pages, makes room for them, and waits.
+    pub(super) reading: Duration,
 }
 
 impl Tally {
@@ -58,7 +58,7 @@ impl Tally {
             written_bytes: AtomicU64::default(),
             write_nanoseconds: AtomicU64::default(),
             sync_nanoseconds: AtomicU64::default(),
-            wait_nanoseconds: AtomicU64::default(),
+            read_nanoseconds: AtomicU64::default(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Tally {
             usage,
             written,
             times,
-            wait,
+            reading,
         } = *counted;
         for (counter, count) in [
             (&self.hits, hits),
@@ -78,7 +78,7 @@ impl Tally {
             (&self.written_bytes, written.get()),
             (&self.write_nanoseconds, time(times.write)),
             (&self.sync_nanoseconds, time(times.sync)),
-            (&self.wait_nanoseconds, time(wait)),
+            (&self.read_nanoseconds, time(reading)),
         ] {
             // Most transactions find all in memory.
             if count > 0 {
@@ -101,7 +101,7 @@ impl Tally {
                 write: Duration::from_nanos(count(&self.write_nanoseconds)),
                 sync: Duration::from_nanos(count(&self.sync_nanoseconds)),
             },
-            wait: Duration::from_nanos(count(&self.wait_nanoseconds)),
+            reading: Duration::from_nanos(count(&self.read_nanoseconds)),
         }
     }
 }
@@ -202,16 +202,16 @@ impl Thread {
         let usage = all.since(self.usage);
         let since = now - self.asked;
         (self.usage, self.asked) = (all, now);
-        // Whatever was not on a processor since then; a load that keeps a pace waits between
+        // Whatever the library did not use since then; a load that keeps a pace waits between
         // transactions too.
-        let waited = since.saturating_sub(usage.cpu).min(elapsed);
-        let wait = match usage.faults {
+        let others = since.saturating_sub(usage.user).min(elapsed);
+        let reading = match usage.faults {
             0 => Duration::ZERO,
-            _ => waited.saturating_sub(times.sync),
+            _ => others.saturating_sub(times.write + times.sync),
         };
         Counted {
             usage,
-            wait,
+            reading,
             ..Counted::default()
         }
     }

@@ -195,6 +195,9 @@ const NODE: u64 = 10;
 /// A number and the byte before it.
 const NUMBER_BYTES: u64 = 4;
 
+/// A key on a branch page: some numbers, or a text.
+const BRANCH_KEY: u64 = 16;
+
 /// The header of a page.
 const PAGE_HEADER: u64 = 20;
 
@@ -206,6 +209,5 @@ fn pages_of(rows: u64, node: u64, page_size: PageSize) -> u64 {
         true => rows * (node + PAGE_HEADER).div_ceil(page) + rows.div_ceil(usable / (4 * NODE)),
         false => rows.div_ceil(usable / node),
     };
-    // Branch pages have tens of keys at least.
-    (leaf + leaf.div_ceil(20)) * page
+    (leaf + leaf.div_ceil(usable / (NODE + BRANCH_KEY))) * page
 }

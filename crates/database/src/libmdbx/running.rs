@@ -132,7 +132,7 @@ impl Running for RunningLibmdbx {
             buffer_misses: misses,
             reads: counted.usage.faults,
             read_bytes: counted.usage.read,
-            read_time: counted.wait,
+            read_time: counted.reading,
             data_writes: operations.writes,
             data_written_bytes: counted.written,
             write_time: times.write,

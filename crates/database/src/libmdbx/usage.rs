@@ -18,8 +18,8 @@ pub(super) struct ThreadUsage {
     pub(super) faults: u64,
     /// Bytes that were read from storage for it.
     pub(super) read: ByteCount,
-    /// Time on a processor.
-    pub(super) cpu: Duration,
+    /// Time on a processor in user mode.
+    pub(super) user: Duration,
 }
 
 impl ThreadUsage {
@@ -36,7 +36,7 @@ impl ThreadUsage {
         Self {
             faults: count(usage.major_page_faults()),
             read: bytes(usage.block_reads()),
-            cpu: time(usage.user_time()) + time(usage.system_time()),
+            user: time(usage.user_time()),
         }
     }
 
@@ -45,7 +45,7 @@ impl ThreadUsage {
         Self {
             faults: self.faults.saturating_sub(before.faults),
             read: ByteCount::new(self.read.get().saturating_sub(before.read.get())),
-            cpu: self.cpu.saturating_sub(before.cpu),
+            user: self.user.saturating_sub(before.user),
         }
     }
 }

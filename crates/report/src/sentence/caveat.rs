@@ -374,6 +374,8 @@ fn page_cache(findings: &Findings, runs: usize, of: usize) -> String {
     let what = page_cache_did(findings, runs, of);
     let remedy = match is_without && !is_said("no direct I/O") {
         true => "Run as root, or with direct I/O.",
+        // One that runs in this process has no other way.
+        false if is_limited && is_said("this process") => "Use more --memory.",
         false if is_limited => "Use a version with direct I/O.",
         false if is_said(HOLDS_ALL) => "Measure fewer page sizes at once, or with --os-cache none.",
         false => "Use a file system with direct I/O.",

@@ -3,6 +3,7 @@
 use std::{error::Error as _, ffi::OsString};
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use octavo_database::LEFT_OUT;
 use octavo_report::number::list;
 
 use crate::shell;
@@ -42,6 +43,9 @@ pub(crate) fn complaint(error: &Error, arguments: &[OsString]) -> String {
                 return format!("{option} needs a value; {}", choose(&possible, &help));
             }
             let remedy = match nearest(&value, &all(ContextKind::SuggestedValue)) {
+                _ if LEFT_OUT.contains(&value.as_str()) => {
+                    format!("this octavo was built without it: build it with --features {value}")
+                }
                 None => choose(&possible, &help),
                 Some(name) => format!("did you mean '{name}'?"),
             };

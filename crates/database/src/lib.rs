@@ -77,7 +77,7 @@ pub use own::{
 };
 pub use postgres::KIND as POSTGRES;
 pub use record::{Missing, PagesWanted, RecordPages, RecordedPages};
-pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect};
+pub use registry::{DatabaseSpec, LEFT_OUT, Registry, SharedOption, choose, connect};
 pub use running::{Running, StoragePath};
 pub use settings::{Isolation, Settings};
 pub use snapshot::{Derive, LoadReport, Progress, RestoreMethod};

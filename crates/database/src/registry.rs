@@ -26,6 +26,12 @@ static STANDARD: &[&DatabaseKind] = &[
     &crate::libmdbx::KIND,
 ];
 
+/// Databases that features of cargo add, and that this program was built without.
+pub const LEFT_OUT: &[&str] = match cfg!(feature = "libmdbx") {
+    true => &[],
+    false => &["libmdbx"],
+};
+
 /// Databases that can be chosen by name.
 #[derive(Clone, Debug)]
 pub struct Registry {

@@ -300,7 +300,8 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     // Processor time is counted in hundredths of a second.
     if load.measured.as_secs_f64() >= 1.0 {
-        let mut machine = result.figures.machine;
+        let path = result.figures.storage_path;
+        let mut machine = result.figures.machine.apart_from_limit(path);
         if result.subject.server.is_some() {
             // A server on this machine is none of the other programs that
             // disturb, and the two cannot be told apart.

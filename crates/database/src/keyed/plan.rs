@@ -5,6 +5,7 @@ use octavo_workload::{
     ConnectionError, Result, Workload,
     connection::{Path, Statement, StatementId, TableAccess, Verb},
     keyed::{Answer, Change, Comparison, KeyPart, Keyed, Relation, Wanted},
+    schema::ColumnKind,
 };
 
 use super::{
@@ -130,7 +131,7 @@ pub(super) enum MatchKey {
 }
 
 impl Plans {
-    /// Of a workload's statements; those of the user's own are left out, as they are at the end.
+    /// Of a workload's statements.
     ///
     /// # Errors
     /// When nothing but SQL says what a statement does.
@@ -156,10 +157,10 @@ fn plan(statement: &Statement, keyed: &Keyed, layout: &Layout) -> Option<Plan> {
     let access = statement.tables.first()?;
     let table = layout.table(access.table)?;
     let work = match access.verb {
-        Verb::Insert => Work::Insert(insert(keyed, access, table)?),
+        Verb::Insert => Work::Insert(insert(statement, keyed, access, table)?),
         Verb::Update => Work::Update(
             find(statement, keyed, access, table)?,
-            changes(keyed, access, table)?,
+            changes(statement, keyed, access, table)?,
         ),
         Verb::Delete => Work::Delete(find(statement, keyed, access, table)?),
         Verb::Read => Work::Query(
@@ -174,19 +175,32 @@ fn plan(statement: &Statement, keyed: &Keyed, layout: &Layout) -> Option<Plan> {
     })
 }
 
-fn insert(keyed: &Keyed, access: &TableAccess, table: &TableLayout) -> Option<Vec<Option<usize>>> {
+fn insert(
+    statement: &Statement,
+    keyed: &Keyed,
+    access: &TableAccess,
+    table: &TableLayout,
+) -> Option<Vec<Option<usize>>> {
     let mut parameters = vec![None; table.names.len()];
     let is_given = |name: &&&'static str| !keyed.nulls.contains(*name);
     for (parameter, name) in access.writes.iter().filter(is_given).enumerate() {
-        parameters[table.column(name)?] = Some(parameter);
+        let column = table.column(name)?;
+        fits(statement, parameter, table, column)?;
+        parameters[column] = Some(parameter);
     }
     Some(parameters)
 }
 
 /// `None` also where it changes a column that a key has: its row would have to move.
-fn changes(keyed: &Keyed, access: &TableAccess, table: &TableLayout) -> Option<Vec<Set>> {
+fn changes(
+    statement: &Statement,
+    keyed: &Keyed,
+    access: &TableAccess,
+    table: &TableLayout,
+) -> Option<Vec<Set>> {
     let set = |(parameter, name): (usize, &&'static str)| {
         let column = table.column(name)?;
+        fits(statement, parameter, table, column)?;
         let indexes = table.indexes.iter();
         let mut keys = indexes
             .map(|index| &index.in_key)
@@ -239,8 +253,10 @@ fn find(
 ) -> Option<Find> {
     let lists = wanted(statement, keyed, access)?;
     let test = |of: &Comparison| {
+        let column = table.column(of.column)?;
+        fits(statement, of.parameter, table, column)?;
         Some(Test {
-            column: table.column(of.column)?,
+            column,
             relation: of.relation,
             parameter: of.parameter,
         })
@@ -268,6 +284,10 @@ fn find(
         }
         Err(lists) => (Part::of(table, index, &mut Vec::new()), lists),
     };
+    // NULL comes before all values, and SQL would not find it.
+    if part.to.is_some() && part.from.is_none() {
+        return None;
+    }
     if let Some(index) = index {
         part.is_covered = is_covered(&table.indexes[index], access, table)?;
     }
@@ -298,6 +318,28 @@ fn find(
         way: Way::Part(part),
         tests,
     })
+}
+
+/// Whether a parameter is what a column holds: numbers are stored and compared as they are, so decimals need
+/// the same scale.
+fn fits(statement: &Statement, parameter: usize, table: &TableLayout, column: usize) -> Option<()> {
+    let given = *statement.parameters.get(parameter)?;
+    let fits = match (given, table.columns.kinds[column]) {
+        (ColumnKind::Decimal { scale: given, .. }, ColumnKind::Decimal { scale, .. }) => {
+            given == scale
+        }
+        (
+            ColumnKind::Char(_) | ColumnKind::Varchar(_),
+            ColumnKind::Char(_) | ColumnKind::Varchar(_),
+        )
+        | (
+            ColumnKind::Integer | ColumnKind::Integer32,
+            ColumnKind::Integer | ColumnKind::Integer32,
+        )
+        | (ColumnKind::Timestamp, ColumnKind::Timestamp) => true,
+        _ => false,
+    };
+    fits.then_some(())
 }
 
 fn is_covered(index: &IndexLayout, access: &TableAccess, table: &TableLayout) -> Option<bool> {

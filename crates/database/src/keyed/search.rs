@@ -47,6 +47,16 @@ impl<E: Engine> Search<'_, E> {
     /// Hands over the rows, in the order of the path.
     pub(super) fn each(&self, scratch: &mut Scratch, look: &mut Look<'_>) -> Result<()> {
         let refused = |error: KeyError| ConnectionError::other(self.sql, error);
+        scratch.read.unfit.set(false);
+        // Nothing is equal to NULL, nor more or less.
+        let is_null = |at: &usize| self.parameters[*at] == Value::Null;
+        let equal = match &self.find.way {
+            Way::Point(columns) => columns,
+            Way::Part(part) => &part.equal,
+        };
+        if equal.iter().any(is_null) {
+            return Ok(());
+        }
         let failure = match &self.find.way {
             Way::Point(columns) => {
                 self.write(&mut scratch.key, columns).map_err(refused)?;

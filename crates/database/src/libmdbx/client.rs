@@ -23,7 +23,11 @@ use crate::keyed::{Engine, Order, TreeId, Visit};
 #[derive(Debug)]
 pub(super) struct Tally {
     page_bytes: u64,
+    references: AtomicU64,
+    /// The most that was told: pages that were read are taken off, in bytes.
     hits: AtomicU64,
+    /// Commits that wrote.
+    commits: AtomicU64,
     faults: AtomicU64,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
@@ -35,9 +39,11 @@ pub(super) struct Tally {
 /// The same as numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    /// Pages from the roots of trees to leaves, one way for each key that was looked for, without
-    /// as many as were read in the same transaction.
-    pub(super) hits: u64,
+    /// Pages that were referred to: from the root of a tree to a leaf for each key that was looked
+    /// for, further leaves of a range, and pages of long values.
+    pub(super) references: u64,
+    /// Commits that wrote.
+    pub(super) commits: u64,
     pub(super) usage: ThreadUsage,
     /// Bytes handed to the system to write.
     pub(super) written: ByteCount,
@@ -52,7 +58,9 @@ impl Tally {
     pub(super) fn new(page_size: PageSize) -> Self {
         Self {
             page_bytes: page_size.get().into(),
+            references: AtomicU64::default(),
             hits: AtomicU64::default(),
+            commits: AtomicU64::default(),
             faults: AtomicU64::default(),
             read_bytes: AtomicU64::default(),
             written_bytes: AtomicU64::default(),
@@ -65,14 +73,16 @@ impl Tally {
     fn add(&self, counted: &Counted) {
         let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let Counted {
-            hits,
+            references,
+            commits,
             usage,
             written,
             times,
             reading,
         } = *counted;
         for (counter, count) in [
-            (&self.hits, hits),
+            (&self.references, references),
+            (&self.commits, commits),
             (&self.faults, usage.faults),
             (&self.read_bytes, usage.read.get()),
             (&self.written_bytes, written.get()),
@@ -87,10 +97,19 @@ impl Tally {
         }
     }
 
+    /// Pages that were missed, by their bytes, and those that were found. Neither falls from one time to
+    /// the next.
+    pub(super) fn misses_and_hits(&self) -> (u64, u64) {
+        let misses = self.read_bytes.load(Relaxed) / self.page_bytes;
+        let hits = self.references.load(Relaxed).saturating_sub(misses);
+        (misses, self.hits.fetch_max(hits, Relaxed).max(hits))
+    }
+
     pub(super) fn counted(&self) -> Counted {
         let count = |counter: &AtomicU64| counter.load(Relaxed);
         Counted {
-            hits: count(&self.hits),
+            references: count(&self.references),
+            commits: count(&self.commits),
             usage: ThreadUsage {
                 faults: count(&self.faults),
                 read: ByteCount::new(count(&self.read_bytes)),
@@ -144,6 +163,15 @@ impl Client {
         self.references.set(self.references.get() + depth);
     }
 
+    /// A value of more than half a page is on pages of its own.
+    fn refer_to_long(&self, value: &[u8]) {
+        let (length, page) = (value.len() as u64, self.tally.page_bytes);
+        if length > page / 2 {
+            let pages = length.div_ceil(page);
+            self.references.set(self.references.get() + pages);
+        }
+    }
+
     /// What the thread does between transactions is not the database's, and next to no I/O.
     fn begin_to_count(&mut self) {
         let id = thread::current().id();
@@ -165,9 +193,9 @@ impl Client {
     fn count(&mut self, times: CommitTimes, written: ByteCount) {
         let counted = self.thread.as_mut().map(|thread| thread.count(times));
         let counted = counted.unwrap_or_default();
-        let read = counted.usage.read.get().div_ceil(self.tally.page_bytes);
         self.tally.add(&Counted {
-            hits: self.references.take().saturating_sub(read),
+            references: self.references.take(),
+            commits: u64::from(written > ByteCount::ZERO),
             written,
             times,
             ..counted
@@ -251,12 +279,24 @@ impl Engine for Client {
 
     fn get<R>(&self, tree: TreeId, key: &[u8], take: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         self.refer(tree);
-        self.handle.get(tree, key, take)
+        self.handle.get(tree, key, |value| {
+            self.refer_to_long(value);
+            take(value)
+        })
     }
 
     fn range(&self, tree: TreeId, from: &[u8], order: Order, visit: &mut Visit<'_>) -> Result<()> {
         self.refer(tree);
-        self.handle.range(tree, from, order, visit)
+        let page = |bytes: &[u8]| bytes.as_ptr().addr() as u64 / self.tally.page_bytes;
+        let mut leaf = None;
+        self.handle.range(tree, from, order, &mut |key, value| {
+            let on = page(key);
+            if leaf.replace(on).is_some_and(|leaf| leaf != on) {
+                self.references.set(self.references.get() + 1);
+            }
+            self.refer_to_long(value);
+            visit(key, value)
+        })
     }
 
     fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {

@@ -5,11 +5,14 @@
 use std::{
     collections::BTreeSet,
     ffi::{CString, c_int, c_void},
+    fs, io,
+    mem::ManuallyDrop,
     ops::ControlFlow,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     ptr, slice,
     sync::{Arc, Condvar, Mutex, PoisonError},
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -31,7 +34,7 @@ pub(super) fn lock_of(file: &Path) -> PathBuf {
 }
 
 /// How much a file grows at a time: libmdbx's own default is a part of its largest size.
-const GROWTH: ByteCount = ByteCount::mib(16);
+const GROWTH: ByteCount = ByteCount::mib(4);
 
 /// The largest file, where page numbers of 31 bits allow it. Only addresses are taken for it.
 const SIZE_MAX: ByteCount = ByteCount::mib(1 << 20);
@@ -41,8 +44,12 @@ const SIZE_MAX: ByteCount = ByteCount::mib(1 << 20);
 pub(super) enum Purpose {
     /// To be filled, with pages of this size: nothing is flushed before [`Environment::flush`].
     Fill(PageSize),
-    /// To run: commits are durable. Reads may have neighbours read along by the kernel.
-    Run { readahead: bool },
+    /// To run, by so many clients: commits are durable.
+    Run {
+        /// Whether the kernel reads neighbours of a page along.
+        readahead: bool,
+        clients: u32,
+    },
     /// To be read by nobody else.
     Inspect,
 }
@@ -52,6 +59,8 @@ pub(super) struct Environment {
     raw: *mut ffi::MDBX_env,
     /// By [`TreeId`].
     trees: Vec<ffi::MDBX_dbi>,
+    /// Whether nobody else can have it open.
+    is_alone: bool,
     /// Dropped when it is closed.
     turn: Turn,
 }
@@ -85,14 +94,17 @@ impl Environment {
         let mut environment = Self {
             raw,
             trees: Vec::new(),
+            is_alone: false,
             turn,
         };
         let trees_max = trees.len() as u64;
         let flags = ffi::MDBX_NOSUBDIR | ffi::MDBX_NOSTICKYTHREADS;
         let flags = match purpose {
-            Purpose::Fill(_) => flags | ffi::MDBX_UTTERLY_NOSYNC,
-            Purpose::Run { readahead: true } => flags,
-            Purpose::Run { readahead: false } => flags | ffi::MDBX_NORDAHEAD,
+            Purpose::Fill(_) => flags | ffi::MDBX_UTTERLY_NOSYNC | ffi::MDBX_EXCLUSIVE,
+            Purpose::Run {
+                readahead: true, ..
+            } => flags,
+            Purpose::Run { .. } => flags | ffi::MDBX_NORDAHEAD,
             Purpose::Inspect => flags | ffi::MDBX_RDONLY | ffi::MDBX_EXCLUSIVE,
         };
         // SAFETY: the environment was made and is not open yet; the name ends with NUL.
@@ -102,6 +114,12 @@ impl Environment {
                 ffi::MDBX_opt_max_db,
                 trees_max,
             ))?;
+            if let Purpose::Run { clients, .. } = purpose {
+                // One that reads the last keys of trees besides.
+                let readers = u64::from(clients) + 1;
+                let option = ffi::MDBX_opt_max_readers;
+                check(ffi::mdbx_env_set_option(raw, option, readers))?;
+            }
             if let Purpose::Fill(page_size) = purpose {
                 let page = page_size.get() as isize;
                 let most = ffi::mdbx_limits_dbsize_max(page);
@@ -112,6 +130,12 @@ impl Environment {
                 ))?;
             }
             check(ffi::mdbx_env_open(raw, name.as_ptr(), flags, 0o644))?;
+        }
+        // Programs of the user's, such as mdbx_stat, may look at one that runs.
+        environment.is_alone = !matches!(purpose, Purpose::Run { .. });
+        if let Purpose::Run { readahead, .. } = purpose {
+            advise(path, readahead)
+                .map_err(|error| octavo_workload::ConnectionError::other(context(), error))?;
         }
         environment.open_trees(matches!(purpose, Purpose::Fill(_)), trees, context)?;
         Ok(environment)
@@ -208,8 +232,11 @@ impl Drop for Environment {
     fn drop(&mut self) {
         // SAFETY: transactions hold an `Arc` of it or borrow it, so all are gone.
         let _closed = unsafe { ffi::mdbx_env_close_ex(self.raw, false) };
-        // Nobody has the file open before its turn ends; a lock that stays is taken over.
-        let _stays = files::remove(&lock_of(&self.turn.0));
+        if self.is_alone {
+            // In this process nobody has the file open before its turn ends. A lock that stays is
+            // taken over.
+            let _stays = files::remove(&lock_of(&self.turn.0));
+        }
     }
 }
 
@@ -240,6 +267,40 @@ impl Drop for Turn {
         open.remove(&self.0);
         closed.notify_all();
     }
+}
+
+/// Tells the kernel for all of the map of a file whether to read neighbours along. libmdbx itself leaves
+/// out the end of the file, and asks for none where the file is larger than the memory that is free at
+/// the moment (`mdbx_is_readahead_reasonable`).
+fn advise(file: &Path, readahead: bool) -> io::Result<()> {
+    let file = fs::canonicalize(file)?;
+    let advice = match readahead {
+        true => libc::MADV_NORMAL,
+        false => libc::MADV_RANDOM,
+    };
+    let maps = fs::read("/proc/self/maps")?;
+    for line in maps.split(|byte| *byte == b'\n') {
+        if !line.ends_with(file.as_os_str().as_bytes()) {
+            continue;
+        }
+        let Some((from, to)) = addresses(line) else {
+            continue;
+        };
+        // SAFETY: a part of the map, which the environment keeps; this advice changes no byte.
+        if unsafe { libc::madvise(from as *mut c_void, to - from, advice) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Where a mapping begins and ends, from its line in `/proc/self/maps` (proc_pid_maps(5)).
+fn addresses(line: &[u8]) -> Option<(usize, usize)> {
+    let text = str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?;
+    let (from, to) = text.split_once('-')?;
+    let number = |text| usize::from_str_radix(text, 16).ok();
+    let (from, to) = (number(from)?, number(to)?);
+    (from < to).then_some((from, to))
 }
 
 /// How long the parts of a commit took.
@@ -305,14 +366,30 @@ pub(super) struct Handle {
     cursor: Cursor,
     /// Of reads: rests between transactions.
     reader: Option<Transaction>,
-    writer: Option<Transaction>,
+    writer: Option<Writer>,
     is_reading: bool,
     environment: Arc<Environment>,
 }
 
-// SAFETY: with MDBX_NOSTICKYTHREADS, transactions may move between threads; one uses them at a
-// time, since all methods that change anything take `&mut self`, and nothing here is Sync.
+// SAFETY: with MDBX_NOSTICKYTHREADS, readers and cursors may move between threads; one uses them at a
+// time, since all methods that change anything take `&mut self`, and nothing here is Sync. A writer
+// holds a lock of its thread: `Writer` ends it there alone.
 unsafe impl Send for Handle {}
+
+/// A transaction that writes, and the thread that has its lock: libmdbx ends the process where another one
+/// gives that up.
+struct Writer {
+    transaction: ManuallyDrop<Transaction>,
+    thread: ThreadId,
+}
+
+impl Writer {
+    /// The transaction, where this is its thread. Elsewhere it stays open for ever.
+    fn end(self) -> Option<Transaction> {
+        let is_own = self.thread == thread::current().id();
+        is_own.then(|| ManuallyDrop::into_inner(self.transaction))
+    }
+}
 
 /// Why a transaction is needed.
 const NO_TRANSACTION: c_int = libc::EINVAL;
@@ -352,7 +429,11 @@ impl Handle {
     pub(super) fn begin_write(&mut self) -> Result<()> {
         let flags = ffi::MDBX_TXN_READWRITE;
         let context = || "begin to write".to_owned();
-        self.writer = Some(Transaction::begin(&self.environment, flags, context)?);
+        let transaction = Transaction::begin(&self.environment, flags, context)?;
+        self.writer = Some(Writer {
+            transaction: ManuallyDrop::new(transaction),
+            thread: thread::current().id(),
+        });
         Ok(())
     }
 
@@ -364,13 +445,18 @@ impl Handle {
     /// Ends the transaction; answers how long a commit took that wrote.
     pub(super) fn commit(&mut self) -> Result<Option<CommitTimes>> {
         match self.writer.take() {
-            Some(mut writer) => writer.commit(|| "commit".into()).map(Some),
+            Some(writer) => match writer.end() {
+                Some(mut transaction) => transaction.commit(|| "commit".into()).map(Some),
+                None => Err(sort(libc::EPERM, || "commit in another thread".into())),
+            },
             None => self.rest().map(|()| None),
         }
     }
 
     pub(super) fn rollback(&mut self) -> Result<()> {
-        self.writer = None;
+        if let Some(writer) = self.writer.take() {
+            drop(writer.end());
+        }
         self.rest()
     }
 
@@ -388,7 +474,8 @@ impl Handle {
 
     fn transaction(&self) -> Result<*mut ffi::MDBX_txn> {
         let reader = self.reader.as_ref().filter(|_| self.is_reading);
-        match self.writer.as_ref().or(reader) {
+        let writer = self.writer.as_ref().map(|writer| &*writer.transaction);
+        match writer.or(reader) {
             Some(transaction) => Ok(transaction.raw),
             None => Err(sort(NO_TRANSACTION, || "use a transaction".into())),
         }
@@ -547,6 +634,13 @@ impl Handle {
         };
         checked(code, || "examine a tree".into())?;
         Ok(found)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Nobody asks any more.
+        let _undone = self.rollback();
     }
 }
 

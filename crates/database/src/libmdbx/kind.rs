@@ -14,7 +14,8 @@ use crate::{
 pub(super) const READAHEAD: &str = "readahead";
 
 /// Sources: libmdbx's `mdbx.h` of 0.13 (`mdbx_env_set_geometry`: "the page size of a database being
-/// created", powers of two from 256 to 65,536 bytes, and the system's by default).
+/// created", powers of two from 256 to 65,536 bytes, and the system's by default). Those below the page
+/// cache's own are left out: each of them is read and written as one of its pages.
 ///
 /// Read-ahead is off by default, as in the programs that most people run it in: erigon
 /// (`mdbx.NoReadahead`) and reth (`no_rdahead: true`).
@@ -35,7 +36,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
         )
     }],
     page_sizes: PageSizes {
-        smallest: PageSize::kib(1),
+        smallest: PageSize::kib(4),
         largest: PageSize::kib(64),
         default: PageSize::kib(4),
     },
@@ -67,11 +68,10 @@ pub static KIND: DatabaseKind = DatabaseKind {
             ],
             costs: &[Cost::ExclusiveAccess, Cost::RoomForCopy],
         },
+        // It has no cache of its own, so there is nothing to type: more memory is more page cache.
         buffer: Change {
             place: ChangePlace::Shell,
-            lines: &[ChangeLine::always(
-                "# libmdbx has no cache of its own: leave {kib} KiB of memory to the page cache.",
-            )],
+            lines: &[],
             costs: &[],
         },
         buffer_size: buffer_is_all,

@@ -38,9 +38,11 @@ pub use kind::KIND;
 /// The file of a database in its directory.
 const FILE: &str = "database.mdbx";
 
-/// The least memory, in pages of the database and of the kernel alike: below, a commit's pages are
-/// dropped while it still needs them.
+/// The least memory, in pages: below, a commit's pages are dropped while it still needs them.
 const PAGES_MIN: u64 = 64;
+
+/// The most clients: what libmdbx has room for in its table of readers (`MDBX_READERS_LIMIT`), less one.
+const CLIENTS_MAX: u32 = 32_766;
 
 impl Database for Libmdbx {
     fn kind(&self) -> &'static DatabaseKind {
@@ -59,8 +61,11 @@ impl Database for Libmdbx {
             let reason = "libmdbx's transactions are serializable";
             return Err(KIND.refuse("isolation", isolation, reason));
         }
-        let page = settings.page_size.max(PageSize::kib(4)).get();
-        let least = PAGES_MIN * u64::from(page);
+        if settings.clients > CLIENTS_MAX {
+            let reason = format!("libmdbx has room for {CLIENTS_MAX}");
+            return Err(KIND.refuse("clients", settings.clients, reason));
+        }
+        let least = PAGES_MIN * u64::from(settings.page_size.get());
         if settings.memory.get() < least {
             let reason = format!(
                 "with {} a page it needs at least {} KiB",

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::ByteCount;
 use octavo_workload::{Connection, ConnectionError, Workload};
 
 use super::{
@@ -32,7 +32,6 @@ pub(super) struct RunningLibmdbx {
     environment: Arc<Environment>,
     file: PathBuf,
     clients: u32,
-    page_size: PageSize,
     readahead: bool,
     layout: Arc<Layout>,
     plans: Arc<Plans>,
@@ -82,7 +81,8 @@ impl RunningLibmdbx {
         let plans = Arc::new(Plans::new(workload, &layout)?);
         // Before the first page is read, so that all are charged there.
         let limited = Limited::new(settings.memory);
-        let purpose = Purpose::Run { readahead };
+        let clients = settings.clients;
+        let purpose = Purpose::Run { readahead, clients };
         let environment = Arc::new(Environment::open(file, purpose, layout.trees())?);
         let page_size = environment.page_size()?;
         if page_size != settings.page_size.get() {
@@ -96,8 +96,7 @@ impl RunningLibmdbx {
             limited,
             environment,
             file: file.to_owned(),
-            clients: settings.clients,
-            page_size: settings.page_size,
+            clients,
             readahead,
             layout,
             plans,
@@ -125,10 +124,10 @@ impl Running for RunningLibmdbx {
         let counted = self.tally.counted();
         // Its environment is open, so it tells.
         let operations = self.environment.operations().unwrap_or_default();
-        let misses = counted.usage.read.get() / u64::from(self.page_size.get());
+        let (misses, hits) = self.tally.misses_and_hits();
         let times = counted.times;
         Counters {
-            buffer_hits: counted.hits,
+            buffer_hits: hits,
             buffer_misses: misses,
             reads: counted.usage.faults,
             read_bytes: counted.usage.read,
@@ -136,7 +135,9 @@ impl Running for RunningLibmdbx {
             data_writes: operations.writes,
             data_written_bytes: counted.written,
             write_time: times.write,
-            syncs: operations.syncs,
+            // The record in the meta page is written so that it is flushed at once, which libmdbx
+            // does not count.
+            syncs: operations.syncs + counted.commits,
             sync_time: times.sync,
             checkpoint_time: times.write + times.sync,
             ..Counters::default()

@@ -242,7 +242,10 @@ pub(super) fn found_caveats(
     caveats.extend(young(&findings.groups));
     caveats.extend(uneven(&findings.groups));
     caveats.extend(changed_pace(&findings.groups));
-    let disturbances = machine::disturbances(runs.iter().map(|run| &run.machine));
+    let machines = runs
+        .iter()
+        .map(|run| run.machine.apart_from_limit(run.storage_path));
+    let disturbances = machine::disturbances(&machines.collect::<Vec<_>>());
     caveats.extend(disturbances.into_iter().map(Caveat::Disturbed));
     // What goes on as it was had all that is wanted, though there was room for more.
     let is_level = |cell: &Cell| {

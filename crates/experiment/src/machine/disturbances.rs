@@ -1,5 +1,6 @@
 //! Which runs the machine disturbed.
 
+use octavo_database::StoragePath;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -82,6 +83,21 @@ impl Cause {
                 (Some(pressure), Some(0)) => pressure,
                 _ => 0.0,
             },
+        }
+    }
+}
+
+impl MachineUse {
+    /// The same without what waited for memory, where the database's reads have a limit of Octavo's own: to
+    /// make room below that is what waits.
+    #[must_use]
+    pub fn apart_from_limit(self, path: Option<StoragePath>) -> Self {
+        match path {
+            Some(StoragePath::Limited) => Self {
+                memory_pressure: None,
+                ..self
+            },
+            _ => self,
         }
     }
 }
@@ -201,6 +217,14 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].cause, Cause::StoragePressure);
         assert_eq!((found[0].runs, found[0].worst), (1, 0.9));
+    }
+
+    #[test]
+    fn a_limit_of_octavos_own_disturbs_nothing() {
+        let run = used(|run| run.memory_pressure = Some(0.2));
+        let found = |path| disturbances(&[run.apart_from_limit(path)]).len();
+        assert_eq!(found(Some(StoragePath::Limited)), 0);
+        assert_eq!((found(Some(StoragePath::Direct)), found(None)), (1, 1));
     }
 
     #[test]

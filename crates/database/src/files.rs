@@ -99,6 +99,12 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 /// is overwritten in place, so that its blocks stay where they are from run to
 /// run.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<RestoreMethod> {
+    // Opening a pipe would wait for one that writes to it.
+    let kind = fs::metadata(from).map_err(named("open", from))?;
+    if !kind.is_file() {
+        let error = io::Error::new(io::ErrorKind::InvalidInput, "it is no file");
+        return Err(named("open", from)(error));
+    }
     let source = File::open(from).map_err(named("open", from))?;
     let size = source.metadata().map_err(named("examine", from))?.len();
     let target = OpenOptions::new()
@@ -227,6 +233,22 @@ mod tests {
                 "{size} bytes by {method:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_pipe_is_no_file() {
+        let directory = crate::scratch::directory();
+        let from = directory.path().join("pipe");
+        let made = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &from,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        );
+        made.unwrap();
+        let error = copy(&from, &directory.path().join("to")).unwrap_err();
+        assert!(error.to_string().contains("pipe"), "{error}");
     }
 
     #[test]

@@ -283,6 +283,12 @@ impl Dataset {
             return Self::open(settings.directory);
         }
         settings.database.accept_workload(settings.workload)?;
+        let page_sizes = &settings.database.kind().page_sizes;
+        if !page_sizes.contains(settings.page_size) {
+            let reason = format!("choose {page_sizes}");
+            let kind = settings.database.kind();
+            return Err(kind.refuse("page size", settings.page_size, reason).into());
+        }
         let size = settings
             .database
             .estimate(settings.workload, settings.page_size);

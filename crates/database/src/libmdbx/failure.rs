@@ -17,7 +17,21 @@ pub(super) struct Failure(c_int);
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", words(self.0), self.0)
+        f.write_str(&words(self.0))?;
+        match self.0 {
+            libc::ENOMEM => f.write_str(
+                ": the map of a file takes addresses for 1 TiB; lift the limit of ulimit -v",
+            ),
+            ffi::MDBX_CORRUPTED
+            | ffi::MDBX_PAGE_NOTFOUND
+            | ffi::MDBX_INVALID
+            | ffi::MDBX_NOTFOUND
+            | ffi::MDBX_WANNA_RECOVERY
+            | libc::ENODATA => {
+                f.write_str(": the file is damaged; delete its directory and load again")
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! libmdbx, linked into the program: a copy-on-write tree in a file that is mapped into memory. Its
 //! only cache is the page cache.
 
+mod bus_error;
 mod client;
 mod configured;
 mod environment;
@@ -12,6 +13,7 @@ mod usage;
 
 use std::{
     fs::{self, File},
+    io,
     path::Path,
     sync::Arc,
 };
@@ -132,7 +134,11 @@ impl Database for Libmdbx {
 
     fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let file = directory.join(FILE);
-        fs::metadata(&file).map_err(files::named("open", &file))?;
+        let kind = fs::metadata(&file).map_err(files::named("open", &file))?;
+        if !kind.is_file() {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "it is no file");
+            return Err(files::named("open", &file)(error));
+        }
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
         let environment = Environment::open(&file, Purpose::Inspect, layout.trees())?;

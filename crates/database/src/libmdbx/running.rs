@@ -12,6 +12,7 @@ use octavo_units::ByteCount;
 use octavo_workload::{Connection, ConnectionError, Workload};
 
 use super::{
+    bus_error,
     client::{Client, Tally},
     environment::{Environment, Purpose, version},
     kind::{KIND, READAHEAD},
@@ -79,6 +80,7 @@ impl RunningLibmdbx {
     ) -> Result<Self> {
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
+        bus_error::explain();
         // Before the first page is read, so that all are charged there.
         let limited = Limited::new(settings.memory);
         let clients = settings.clients;

@@ -169,6 +169,8 @@ fn outside(home: &Path, arguments: &[&str]) -> BTreeSet<String> {
         .arg(env!("CARGO_BIN_EXE_octavo"))
         .args(arguments)
         .current_dir(home)
+        // What the driver costs is kept there, the first time.
+        .env("OCTAVO_CACHE", home.join("cache"))
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -125,6 +125,14 @@ impl Tally {
     }
 }
 
+/// How many clients this process has had.
+static CLIENTS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// The client that worked last in this thread; 0 is none.
+    static LAST: Cell<u64> = const { Cell::new(0) };
+}
+
 /// A client.
 pub(super) struct Client {
     handle: Handle,
@@ -135,6 +143,8 @@ pub(super) struct Client {
     references: Cell<u64>,
     /// That of the last transaction.
     thread: Option<Thread>,
+    /// No other client of this process has it.
+    number: u64,
 }
 
 impl Client {
@@ -155,6 +165,7 @@ impl Client {
             tally: Arc::clone(tally),
             references: Cell::new(0),
             thread: None,
+            number: CLIENTS.fetch_add(1, Relaxed) + 1,
         })
     }
 
@@ -172,12 +183,14 @@ impl Client {
         }
     }
 
-    /// What the thread does between transactions is not the database's, and next to no I/O.
+    /// What the thread does between transactions is not the database's, and next to no I/O, unless it is
+    /// another client's.
     fn begin_to_count(&mut self) {
         let id = thread::current().id();
         let begun = Instant::now();
+        let is_last = LAST.replace(self.number) == self.number;
         match &mut self.thread {
-            Some(thread) if thread.id == id => thread.begun = begun,
+            Some(thread) if thread.id == id && is_last => thread.begun = begun,
             _ => {
                 self.thread = Some(Thread {
                     id,

@@ -26,8 +26,9 @@ use crate::{
     server::{memory::MemoryGroup, memory_limiter::MemoryLimiter, seat::Seat},
 };
 
-/// This process is never ended for what it takes for itself: it is Octavo.
-const PRIVATE_MAX: ByteCount = ByteCount::new(u64::MAX);
+/// This process is never ended for what it takes: it is Octavo. So the group has no limit between two
+/// looks at its page cache.
+const NO_LIMIT: ByteCount = ByteCount::new(1 << 60);
 
 pub(super) struct RunningLibmdbx {
     environment: Arc<Environment>,
@@ -59,7 +60,7 @@ impl Limited {
         let kind = group.kind();
         seat.enter().map_err(|error| error.to_string())?;
         Ok(Self {
-            limiter: MemoryLimiter::start(group, memory, memory, PRIVATE_MAX),
+            limiter: MemoryLimiter::start(group, memory, memory, NO_LIMIT, NO_LIMIT),
             seat,
             kind,
             has_failed: AtomicBool::new(false),

@@ -27,6 +27,9 @@ use crate::{
 const PRIVATE_MAX: ByteCount = ByteCount::mib(256);
 const SESSION_PRIVATE_MAX: ByteCount = ByteCount::mib(32);
 
+/// What all of it may take between two looks at it.
+const HEADROOM: ByteCount = ByteCount::mib(64);
+
 /// What memory lacks where files take O_DIRECT and go through the page cache.
 const WITHOUT_DIRECT_IO: &str = "the page cache has no limit: the file system has no direct I/O";
 
@@ -148,7 +151,8 @@ impl RunningPostgres {
             level: settings.isolation.unwrap_or(Isolation::ReadCommitted),
             limiter: group.as_ref().map(|group| {
                 let (memory, cache) = (settings.memory, shares.cache);
-                MemoryLimiter::start(Arc::clone(group), memory, cache, private_max(settings))
+                let private_max = private_max(settings);
+                MemoryLimiter::start(Arc::clone(group), memory, cache, private_max, HEADROOM)
             }),
             monitor: statistics.monitor(monitor, Some(pid), checkpointer.clone()),
             checkpointer,

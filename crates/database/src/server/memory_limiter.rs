@@ -27,9 +27,6 @@ const INTERVAL_MIN: Duration = Duration::from_micros(500);
 /// asked that, it was 2% of a processor (perf, Linux 6.18, control groups of version 1).
 const THOROUGH_EACH: u64 = 10;
 
-/// What the group may take between two looks.
-const HEADROOM: ByteCount = ByteCount::mib(64);
-
 /// Limits a group to its processes' memory plus a share of page cache. Dropping it lifts the
 /// limit, so that the server can end.
 pub(crate) struct MemoryLimiter {
@@ -43,6 +40,8 @@ struct Limited {
     /// Of it, what the page cache may have.
     cache: ByteCount,
     private_max: ByteCount,
+    /// What the group may take between two looks.
+    headroom: ByteCount,
     /// What the group might have when it was last known what takes it.
     target: Option<ByteCount>,
     /// How often was looked, how often that failed, and by how many bytes in
@@ -83,7 +82,7 @@ impl Limited {
         self.target = Some(target);
         self.above += held.all.get().saturating_sub(target.get());
         // What cannot be done now is done the next time.
-        self.failures += u64::from(self.group.shrink(target, HEADROOM).is_err());
+        self.failures += u64::from(self.group.shrink(target, self.headroom).is_err());
     }
 
     /// Whether the group was held to its memory: hardly a look failed, and on
@@ -97,18 +96,20 @@ impl Limited {
 impl MemoryLimiter {
     /// Begins to hold the group's page cache to `cache`, a part of a database's `memory`. Its
     /// processes may take `private_max` for themselves: beyond it, something is wrong, and the
-    /// kernel ends them.
+    /// kernel ends them. It does too where they take `headroom` between two looks.
     pub(crate) fn start(
         group: Arc<MemoryGroup>,
         memory: ByteCount,
         cache: ByteCount,
         private_max: ByteCount,
+        headroom: ByteCount,
     ) -> Self {
         let mut limited = Limited {
             group,
             memory,
             cache,
             private_max,
+            headroom,
             target: None,
             looks: 0,
             failures: 0,

@@ -85,6 +85,12 @@ impl MemoryGroup {
         Ok(group)
     }
 
+    /// The processes that are in it.
+    #[cfg(feature = "keyed")]
+    pub(super) fn processes(&self) -> Vec<i32> {
+        processes(&self.path)
+    }
+
     /// Its directory.
     #[cfg(feature = "keyed")]
     pub(super) fn path(&self) -> &Path {

@@ -49,18 +49,23 @@ impl Seat {
         Ok(())
     }
 
-    /// Moves it home, where it is in this group.
+    /// Moves it home, where it is in this group, and with it what it has started there, which would
+    /// end with the group.
     ///
     /// # Errors
     /// When the kernel refuses.
     pub(crate) fn leave(&self) -> io::Result<()> {
         let mut place = place();
+        let mut home = fs::OpenOptions::new()
+            .write(true)
+            .open(self.home.join("cgroup.procs"))?;
         if place.as_deref() == Some(self.group.path()) {
-            fs::OpenOptions::new()
-                .write(true)
-                .open(self.home.join("cgroup.procs"))?
-                .write_all(b"0")?;
+            home.write_all(b"0")?;
             *place = None;
+        }
+        for other in self.group.processes() {
+            // It may have ended meanwhile.
+            let _moved = home.write_all(other.to_string().as_bytes());
         }
         Ok(())
     }
@@ -121,8 +126,19 @@ mod tests {
         let path = first.path().to_owned();
         let [seat, _other] = seats;
         seat.enter().unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
         // Dropped while it is in there: this process goes on, and the group goes.
         drop((seat, first));
         assert!(!path.exists());
+        assert_eq!(
+            child.try_wait().unwrap(),
+            None,
+            "what it started goes on too"
+        );
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

@@ -94,17 +94,24 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
+/// Refuses what is no file: opening a pipe would wait for a program that writes to it.
+pub(crate) fn check_is_file(path: &Path) -> Result<()> {
+    let kind = fs::metadata(path).map_err(named("open", path))?;
+    match kind.is_file() {
+        true => Ok(()),
+        false => {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "it is no file");
+            Err(named("open", path)(error))
+        }
+    }
+}
+
 /// Makes `to` a copy of `from`, durable and out of the page cache: by sharing
 /// extents where the file system can, byte by byte otherwise. An existing `to`
 /// is overwritten in place, so that its blocks stay where they are from run to
 /// run.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<RestoreMethod> {
-    // Opening a pipe would wait for one that writes to it.
-    let kind = fs::metadata(from).map_err(named("open", from))?;
-    if !kind.is_file() {
-        let error = io::Error::new(io::ErrorKind::InvalidInput, "it is no file");
-        return Err(named("open", from)(error));
-    }
+    check_is_file(from)?;
     let source = File::open(from).map_err(named("open", from))?;
     let size = source.metadata().map_err(named("examine", from))?.len();
     let target = OpenOptions::new()

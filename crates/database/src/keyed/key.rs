@@ -51,7 +51,7 @@ pub(super) fn push_number(key: &mut Vec<u8>, number: i64) {
     let magnitude = number.unsigned_abs();
     let count = 8 - magnitude.leading_zeros() as usize / 8;
     // At most 8.
-    let width = count as u8;
+    let width = u8::try_from(count).unwrap_or(8);
     let bytes = match number {
         0.. => {
             key.push(ZERO + width);

@@ -221,7 +221,7 @@ fn changes(
     access.writes.iter().enumerate().map(set).collect()
 }
 
-/// The comparisons that decide which rows are taken: lists of which one has to hold as a whole.
+/// The comparisons that decide which rows are taken. All those of one list have to hold.
 fn wanted(
     statement: &Statement,
     keyed: &Keyed,

@@ -1,4 +1,4 @@
-//! The columns of a row, of which the key has some and the value the others.
+//! The columns of a row: some are in its key, the others in its value.
 //!
 //! In a value, a column is a byte and what that says: 0 is NULL, 1 to 8 are as many bytes of a
 //! number (two's complement, the lowest first), and 16 is a text, whose length in bytes follows (LEB128)
@@ -32,10 +32,10 @@ pub(super) fn push(value: &mut Vec<u8>, column: Value<'_>) {
             value.push(TEXT);
             let mut length = text.len();
             while length >= 0x80 {
-                value.push(length as u8 | 0x80);
+                value.push(length.to_le_bytes()[0] | 0x80);
                 length >>= 7;
             }
-            value.push(length as u8);
+            value.push(length.to_le_bytes()[0]);
             value.extend_from_slice(text.as_bytes());
         }
     }
@@ -45,7 +45,7 @@ fn push_number(value: &mut Vec<u8>, number: i64) {
     // One bit for the sign.
     let bits = 65 - number.unsigned_abs().leading_zeros();
     let count = bits.div_ceil(8).min(8) as usize;
-    value.push(count as u8);
+    value.push(u8::try_from(count).unwrap_or(NUMBER_MAX));
     value.extend_from_slice(&number.to_le_bytes()[..count]);
 }
 

@@ -6,7 +6,7 @@ use std::{ffi::c_int, sync::Once};
 
 /// What is said. A handler may neither allocate nor lock.
 const WORDS: &str = "octavo: a page of a libmdbx file could not be read: the device failed, or the file was cut \
-     meanwhile. What was measured and kept stays: the same command goes on\n";
+     meanwhile. Results that were saved stay; run the same command again\n";
 
 static INSTALLED: Once = Once::new();
 

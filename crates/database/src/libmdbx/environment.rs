@@ -280,7 +280,9 @@ fn advise(file: &Path, readahead: bool) -> io::Result<()> {
     };
     let maps = fs::read("/proc/self/maps")?;
     for line in maps.split(|byte| *byte == b'\n') {
-        if !line.ends_with(file.as_os_str().as_bytes()) {
+        // The name is the last field, behind a space.
+        let before = line.strip_suffix(file.as_os_str().as_bytes());
+        if !before.is_some_and(|before| before.ends_with(b" ")) {
             continue;
         }
         let Some((from, to)) = addresses(line) else {

@@ -11,12 +11,7 @@ mod load;
 mod running;
 mod usage;
 
-use std::{
-    fs::{self, File},
-    io,
-    path::Path,
-    sync::Arc,
-};
+use std::{fs::File, path::Path, sync::Arc};
 
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{
@@ -127,18 +122,14 @@ impl Database for Libmdbx {
     ) -> Result<Box<dyn Running>> {
         self.accept(settings)?;
         let file = run.join(FILE);
-        fs::metadata(&file).map_err(files::named("open", &file))?;
+        files::check_is_file(&file)?;
         let running = running::RunningLibmdbx::start(&file, self.readahead, settings, workload)?;
         Ok(Box::new(running))
     }
 
     fn inspect(&self, directory: &Path, workload: &dyn Workload) -> Result<Box<dyn Inspection>> {
         let file = directory.join(FILE);
-        let kind = fs::metadata(&file).map_err(files::named("open", &file))?;
-        if !kind.is_file() {
-            let error = io::Error::new(io::ErrorKind::InvalidInput, "it is no file");
-            return Err(files::named("open", &file)(error));
-        }
+        files::check_is_file(&file)?;
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
         let environment = Environment::open(&file, Purpose::Inspect, layout.trees())?;

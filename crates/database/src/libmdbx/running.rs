@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -39,6 +39,8 @@ pub(super) struct RunningLibmdbx {
     plans: Arc<Plans>,
     numbers: Numbers,
     tally: Arc<Tally>,
+    /// What was told last.
+    told: Mutex<Counters>,
     /// The last to be dropped: this process leaves the group when nothing maps the file any more.
     limited: Result<Limited, String>,
 }
@@ -105,6 +107,7 @@ impl RunningLibmdbx {
             plans,
             numbers,
             tally,
+            told: Mutex::default(),
         })
     }
 }
@@ -125,12 +128,12 @@ impl Running for RunningLibmdbx {
     /// several small ones at once.
     fn counters(&self) -> Counters {
         let counted = self.tally.counted();
-        // Its environment is open, so it tells.
+        // What cannot be asked now stays as it was.
         let operations = self.environment.operations().unwrap_or_default();
-        let (misses, hits) = self.tally.misses_and_hits();
+        let misses = self.tally.misses();
         let times = counted.times;
-        Counters {
-            buffer_hits: hits,
+        let now = Counters {
+            buffer_hits: counted.references.saturating_sub(misses),
             buffer_misses: misses,
             reads: counted.usage.faults,
             read_bytes: counted.usage.read,
@@ -144,7 +147,10 @@ impl Running for RunningLibmdbx {
             sync_time: times.sync,
             checkpoint_time: times.write + times.sync,
             ..Counters::default()
-        }
+        };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        *told = told.max(now);
+        *told
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

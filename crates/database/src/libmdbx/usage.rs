@@ -52,7 +52,7 @@ impl ThreadUsage {
 
 /// The bytes that a thread has handed to system calls that write, `wchar` of proc_pid_io(5). The bytes of
 /// pages that became dirty would be too many: a page of several is dirty as a whole, and written in part
-/// (a third too many with 1 GiB of page cache, ext4 on Linux 6.18).
+/// (45% too many with 1 GiB of page cache, ext4 on Linux 6.18).
 #[derive(Debug)]
 pub(super) struct ThreadWrites {
     file: Option<File>,

@@ -4,7 +4,7 @@
 //! The kernel charges a page to the group of the process that first needs it, and leaves it there
 //! when that process moves on (cgroups(7), memory.move_charge_at_immigrate is 0). So one process
 //! can hold the caches of several databases apart: it is in a database's group while that one is at
-//! work, and at home otherwise. A move takes some milliseconds (8 and less, Linux 6.18, version 1).
+//! work, and at home otherwise. A move takes some milliseconds (15 and less, Linux 6.18, version 1).
 
 use std::{
     fs,

@@ -17,8 +17,7 @@ use crate::{
 pub(super) const RECORDED_MAX: u64 = 30_000;
 
 /// A buffer that is full within so many seconds is filled, however level its misses are: where few
-/// rows are wanted most of the time, they are level long before (YCSB's, whose last quarter missed
-/// as often as the one before after 1,500 transactions of 50 µs each). Chosen.
+/// rows are wanted most of the time, as YCSB's, misses are level before the buffer is full. Chosen.
 const SOON_S: f64 = 4.0;
 
 /// When a warm-up ends.

@@ -58,21 +58,19 @@ def plain(program, file, workload, memory, seed):
     return json.loads(out.stdout)
 
 
-def main(octavo, directory, pairs=5):
-    os.makedirs(directory, exist_ok=True)
-    program = build(directory)
+def compare(octavo, directory, pairs, database, run):
+    """Runs all cases in turn with `run(data, workload, page_kib, memory_mib, pair)`, the loop's."""
     ratios = {}
     for workload, page, memory in CASES:
         data = os.path.join(directory, f"data-{page}")
         if not os.path.exists(data):
-            subprocess.run([octavo, "load", data, "--database", "libmdbx", "--workload", "ycsb-c",
+            subprocess.run([octavo, "load", data, "--database", database, "--workload", "ycsb-c",
                             "--records", str(RECORDS), "--page-size", f"{page}K"],
                            check=True, capture_output=True)
-        file = glob.glob(f"{data}/**/database.mdbx", recursive=True)[0]
         for pair in range(pairs):
             for who in ("octavo", "plain") if pair % 2 == 0 else ("plain", "octavo"):
                 if who == "plain":
-                    line = plain(program, file, workload, memory, pair)
+                    line = run(data, workload, page, memory, pair)
                     line["cpu_us"] = line["cpu_s"] / line["operations"] * 1e6
                     line["per_s"] = line["operations"] / line["seconds"]
                 else:
@@ -90,12 +88,23 @@ def main(octavo, directory, pairs=5):
                           "workload": workload, "page_kib": page, "memory_mib": memory}), flush=True)
 
 
+def main(octavo, directory, pairs=5):
+    os.makedirs(directory, exist_ok=True)
+    program = build(directory)
+
+    def run(data, workload, _, memory, pair):
+        file = glob.glob(f"{data}/**/database.mdbx", recursive=True)[0]
+        return plain(program, file, workload, memory, pair)
+
+    compare(octavo, directory, pairs, "libmdbx", run)
+
+
 def figures(found):
     counters, seconds = found["counters"], found["measured_s"]
     done = found["transactions"]
     return {"operations": done, "seconds": seconds, "per_s": done / seconds,
             "read": counters["read_bytes"], "written": counters["data_written_bytes"],
-            "faults": counters["reads"], "syncs": counters["syncs"],
+            "log_written": counters["log_written_bytes"], "faults": counters["reads"], "syncs": counters["syncs"],
             "device": found["device"], "storage_path": found["storage_path"]}
 
 

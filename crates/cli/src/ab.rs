@@ -21,9 +21,10 @@ use octavo_report::ab::{Forecasts, Versions};
 
 use crate::{
     advise::{plan_of, plan_of_own, show_script},
-    devices::{emulator, storage},
+    devices::storage,
     failure::Failure,
     flags::{AbFlags, CellFlags, Setting},
+    host::program,
     outcome,
     print::{self, PrintFlags},
     watcher::Watcher,
@@ -54,7 +55,7 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         slices: flags.slices.into(),
         calibrate: false,
         predict_first: false,
-        emulator: emulator()?,
+        program: program()?,
         keep_data: flags.campaign.keep_data,
         later: Vec::new(),
         // Their budgets are parts of one.

@@ -13,9 +13,10 @@ use octavo_report::number::list;
 use octavo_units::{ByteCount, PageSize};
 
 use crate::{
-    devices::{emulator, storage},
+    devices::storage,
     failure::Failure,
     flags::{AdviseFlags, CellFlags, OwnFlags},
+    host::program,
     outcome, print,
     system::SystemFlags,
     watcher::Watcher,
@@ -28,7 +29,7 @@ pub(crate) fn advise(flags: AdviseFlags) -> Result<(), Failure> {
     }
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
     let watcher = Watcher::answering(flags.progress, flags.metrics)?;
-    let settings = settings(&flags, emulator()?, &watcher).map_err(Failure::of_plan)?;
+    let settings = settings(&flags, program()?, &watcher).map_err(Failure::of_plan)?;
     if flags.dry_run.is_dry {
         watcher.finish();
         return outcome::forecast(&settings, flags.print, |error| {
@@ -148,7 +149,7 @@ fn in_a_flag(size: ByteCount) -> String {
 
 fn settings(
     flags: &AdviseFlags,
-    emulator: PathBuf,
+    program: PathBuf,
     watcher: &Watcher,
 ) -> anyhow::Result<CampaignSettings> {
     ensure!(
@@ -185,7 +186,7 @@ fn settings(
         slices: flags.slices.into(),
         calibrate: !flags.no_calibrate,
         predict_first: flags.predict_first,
-        emulator,
+        program,
         keep_data: flags.campaign.keep_data,
         until: None,
         later: Vec::new(),

@@ -24,11 +24,13 @@ const COMMANDS: [&str; 7] = ["advise", "predict", "value", "ab", "run", "bench",
 /// Options that the file may have. All others have to be typed: a directory that came from somewhere else
 /// runs no program of its own, writes and removes nothing, connects to nothing, chooses nobody's data,
 /// and does not change what kind of answer is printed.
-const ALLOWED: [&str; 46] = [
+const ALLOWED: [&str; 48] = [
     "arrivals",
+    "bloom-bits",
     "budget",
     "cache",
     "clients",
+    "compression",
     "cpus",
     "currency",
     "customers",

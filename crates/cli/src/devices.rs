@@ -1,6 +1,6 @@
 //! `octavo devices`: the catalog, and what its models say.
 
-use std::{path::PathBuf, time::Instant};
+use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use octavo_device::{
@@ -44,11 +44,6 @@ pub(crate) fn storage(device: &str) -> anyhow::Result<String> {
         .ok()
         .and_then(|path| path.to_str().map(str::to_owned))
         .with_context(|| format!("the path of device {device} is not UTF-8: name another file"))
-}
-
-/// The program that emulates devices: this one.
-pub(crate) fn emulator() -> Result<PathBuf, Failure> {
-    Ok(std::env::current_exe().context("find octavo itself")?)
 }
 
 fn list(format: FormatFlag) -> Result<(), Failure> {

@@ -28,6 +28,7 @@ use crate::{
     devices,
     failure::Failure,
     flags::{EmulateFlags, LeadFlags},
+    host,
     interrupt::Interrupt,
     print,
 };
@@ -45,7 +46,7 @@ pub(crate) fn lead(flags: &LeadFlags) -> Result<(), Failure> {
 
 pub(crate) fn emulate(flags: EmulateFlags) -> Result<(), Failure> {
     let parent = getppid();
-    let settings = settings(&flags, devices::emulator()?).map_err(Failure::Input)?;
+    let settings = settings(&flags, host::program()?).map_err(Failure::Input)?;
     let interrupt = Interrupt::listen()?;
     let cut = Arc::new(AtomicBool::new(false));
     flag::register(SIGUSR1, Arc::clone(&cut)).context("listen for SIGUSR1")?;

@@ -87,6 +87,9 @@ pub(crate) enum Command {
     /// Time requests to an emulated device, for octavo emulate
     #[command(hide = true)]
     Lead(LeadFlags),
+    /// Run one database of an experiment, for the octavo that measures it
+    #[command(hide = true)]
+    Host,
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod emulate;
 mod failure;
 mod flags;
 mod guide;
+mod host;
 mod interrupt;
 mod limits;
 mod load;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Devices(flags) => devices::devices(flags),
         Command::Emulate(flags) => emulate::emulate(flags),
         Command::Lead(flags) => emulate::lead(&flags),
+        Command::Host => host::host(),
         Command::Predict(flags) => predict::predict(flags),
         Command::Reproduce(flags) => reproduce::reproduce(flags),
         Command::Report(flags) => report::report(flags),

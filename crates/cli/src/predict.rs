@@ -313,7 +313,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         },
         calibrate: false,
         predict_first: false,
-        emulator: PathBuf::new(),
+        program: PathBuf::new(),
         keep_data: false,
         until: None,
         later: Vec::new(),

@@ -18,9 +18,9 @@ use octavo_study::{
 };
 
 use crate::{
-    devices::emulator,
     failure::Failure,
     flags::{ALL_STUDIES, ReproduceFlags},
+    host::program,
     interrupt::Interrupt,
     outcome, print,
     progress::Progress,
@@ -173,7 +173,7 @@ fn measure(
         slices: file.slices,
         calibrate: false,
         predict_first: false,
-        emulator: emulator()?,
+        program: program()?,
         keep_data: flags.campaign.keep_data,
         until: None,
         later: Vec::new(),

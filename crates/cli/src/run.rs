@@ -15,11 +15,7 @@ use octavo_experiment::{
 };
 
 use crate::{
-    devices::{emulator, storage},
-    failure::Failure,
-    flags::RunFlags,
-    outcome,
-    watcher::Watcher,
+    devices::storage, failure::Failure, flags::RunFlags, host::program, outcome, watcher::Watcher,
 };
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
@@ -53,7 +49,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         slices: file.slices,
         calibrate: flags.calibrate,
         predict_first: false,
-        emulator: emulator()?,
+        program: program()?,
         keep_data: flags.campaign.keep_data,
         until: None,
         later: Vec::new(),

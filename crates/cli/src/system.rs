@@ -179,15 +179,22 @@ fn named(known: Vec<PossibleValue>, registry: Registry) -> impl TypedValueParser
 
 /// Defaults that differ between databases, for help: those of the first, then
 /// those of others by their titles, such as
-/// `[default: 1; PostgreSQL, MariaDB, MySQL: 8]`.
-pub(crate) fn defaults(show: impl Fn(&Defaults) -> String) -> String {
+/// `[default: 1; PostgreSQL, MariaDB, MySQL: 8]`. Where only the first differs, the rest are "all
+/// others".
+pub(crate) fn defaults(of: &Registry, show: impl Fn(&Defaults) -> String) -> String {
     let mut parts: Vec<(String, String)> = Vec::new();
-    for kind in Registry::standard().iter() {
+    for kind in of.iter() {
         let value = show(&kind.defaults);
         match parts.iter_mut().find(|(_, other)| *other == value) {
             Some((titles, _)) => *titles += &format!(", {}", kind.title),
             None => parts.push((kind.title.to_owned(), value)),
         }
+    }
+    let first = of.iter().next().map(|kind| kind.title);
+    if let [(alone, _), (others, _)] = &mut parts[..]
+        && first == Some(alone.as_str())
+    {
+        *others = "all others".into();
     }
     let parts = parts.into_iter().enumerate();
     let parts = parts.map(|(number, (titles, value))| match number {
@@ -238,7 +245,7 @@ mod tests {
         // Lines are broken to fit a screen.
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
-            "[possible values: sqlite, postgres, mariadb, mysql, libmdbx, toy, noop]",
+            "[possible values: sqlite, postgres, mariadb, mysql, libmdbx, rocksdb, toy, noop]",
             "ToyDB: red or blue [default: red]",
             "MariaDB, MySQL: size of the redo log [default: 512MiB]. ToyDB: on or off [default: off]",
         ] {

@@ -232,7 +232,7 @@ mod tests {
             ),
             (
                 &["advise", "--database=oracle"],
-                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb', 'mysql' or 'libmdbx'",
+                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb', 'mysql', 'libmdbx' or 'rocksdb'",
             ),
             (
                 &["bench", "--clients=0"],

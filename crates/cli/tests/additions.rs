@@ -52,6 +52,7 @@ fn additions() -> [Addition; 4] {
                 "database/src/mysql/",
                 "database/src/postgres/",
                 "database/src/registry.rs",
+                "database/src/rocksdb/",
                 "database/src/sqlite/",
                 "predict/src/in_place/",
                 "predict/src/innodb/",

@@ -207,6 +207,9 @@ pub struct DatabaseKind {
     pub title: &'static str,
     /// Whether it runs in processes of its own.
     pub is_server: bool,
+    /// Whether threads of its own work in the process that starts it, which nobody can hold still: where
+    /// several take turns, each is in a process of its own.
+    pub has_threads: bool,
     /// Whether it writes changed pages into its data files between checkpoints too, and counts these.
     pub writes_between_checkpoints: bool,
     /// Its options, each name once.

@@ -34,6 +34,8 @@ mod record;
 mod recorded;
 mod registry;
 mod resident;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
 mod running;
 #[cfg(test)]
 mod scratch;
@@ -78,7 +80,10 @@ pub use own::{
 pub use postgres::KIND as POSTGRES;
 pub use record::{Missing, PagesWanted, RecordPages, RecordedPages};
 pub use registry::{DatabaseSpec, LEFT_OUT, Registry, SharedOption, choose, connect};
+#[cfg(feature = "rocksdb")]
+pub use rocksdb::KIND as ROCKSDB;
 pub use running::{Running, StoragePath};
+pub use server::host::HostProcess;
 pub use settings::{Isolation, Settings};
 pub use snapshot::{Derive, LoadReport, Progress, RestoreMethod};
 pub use sqlite::{

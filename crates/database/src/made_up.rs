@@ -15,6 +15,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
     aliases: &["toydb"],
     title: "ToyDB",
     is_server: false,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[
         OptionKind {

@@ -12,6 +12,7 @@
 //! [`check`](mod@check) looks whether both are sound.
 
 pub mod advise;
+pub mod apart;
 pub mod audit;
 pub mod bench;
 mod budget;

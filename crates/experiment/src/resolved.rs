@@ -14,7 +14,7 @@ use crate::{
     directory::{DATA, MANIFEST, STORE, WorkDirectory},
     emulation::EmulatedDevice,
     error::CampaignError,
-    plan::{Plan, SnapshotKey, Storage, TestedDatabase},
+    plan::{Cell, Plan, SnapshotKey, Storage, TestedDatabase},
 };
 
 /// The name of what copies that are run on lie in.
@@ -111,6 +111,11 @@ impl<'a> ResolvedPlan<'a> {
     /// Where the copies lie that are run on.
     pub(crate) fn copies(&self, storage: &Storage) -> PathBuf {
         self.data(storage).join(COPIES)
+    }
+
+    /// Where the copy of a cell lies, `number` of the plan.
+    pub(crate) fn copy(&self, number: usize, cell: &Cell) -> PathBuf {
+        self.copies(&cell.storage).join(number.to_string())
     }
 
     /// Where the rows lie that snapshots are made from.

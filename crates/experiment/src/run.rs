@@ -166,6 +166,15 @@ pub(crate) struct FreshCopy<'a> {
     pub(crate) memory: ByteCount,
     /// Sessions.
     pub(crate) clients: u32,
+    /// How it is run, where a process of its own told it.
+    pub(crate) told: Vec<(String, String)>,
+}
+
+impl FreshCopy<'_> {
+    /// Makes the copy.
+    pub(crate) fn restore(&self) -> Result<RestoreMethod, DatabaseError> {
+        self.database.restore(&self.snapshot, &self.copy)
+    }
 }
 
 impl Subject for FreshCopy<'_> {
@@ -174,7 +183,7 @@ impl Subject for FreshCopy<'_> {
         workload: &dyn Workload,
         isolation: Option<Isolation>,
     ) -> Result<(Box<dyn Running>, Option<RestoreMethod>), DatabaseError> {
-        let restored_by = self.database.restore(&self.snapshot, &self.copy)?;
+        let restored_by = self.restore()?;
         let settings = Settings {
             page_size: self.page_size,
             memory: self.memory,
@@ -197,6 +206,10 @@ impl Subject for FreshCopy<'_> {
 
     fn data_fits(&self) -> bool {
         directory_size(&self.snapshot) <= self.memory
+    }
+
+    fn conditions(&self) -> Vec<(String, String)> {
+        self.told.clone()
     }
 
     fn check(&self, workload: &dyn Workload) -> Result<Vec<Condition>, DatabaseError> {
@@ -261,6 +274,19 @@ impl Started {
             restored_by,
             starting: begin.elapsed(),
         })
+    }
+
+    /// One that was started since `begin`, on a copy that was made so.
+    pub(crate) fn of(
+        running: Box<dyn Running>,
+        restored_by: RestoreMethod,
+        begin: Instant,
+    ) -> Self {
+        Self {
+            running,
+            restored_by: Some(restored_by),
+            starting: begin.elapsed(),
+        }
     }
 
     /// What is known of it while it runs.

@@ -43,6 +43,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     aliases: &["heap-of-rows"],
     title: "Pile",
     is_server: true,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[OptionKind::new(
         "rows-a-page",

@@ -117,10 +117,7 @@ pub(crate) struct CellFlags {
     #[command(flatten)]
     pub(crate) mix: MixFlags,
 
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
-        "Memory that may hold data, as a list; the data is made 8 times the largest",
-        |defaults| sizes(defaults.memories.iter().copied()),
-    ))]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(MEMORY, memories_of))]
     pub(crate) memory: Vec<ByteCount>,
 
     /// Sizes of the database's own cache to compare, as a list, none above
@@ -133,16 +130,10 @@ pub(crate) struct CellFlags {
     )]
     pub(crate) cache: Vec<ByteCount>,
 
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(
-        "Page sizes to compare, as a list, and the default",
-        |defaults| sizes(defaults.page_sizes.iter().map(|size| size.bytes())),
-    ))]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', help = with_defaults(PAGE_SIZES, page_sizes_of))]
     pub(crate) page_sizes: Vec<PageSize>,
 
-    #[arg(long, value_name = "N", help = with_defaults(
-        "Concurrent sessions",
-        |defaults| defaults.clients.to_string(),
-    ), value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", help = with_defaults(CLIENTS, clients_of), value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
 
     #[command(flatten)]
@@ -188,6 +179,9 @@ pub(crate) struct CellFlags {
                 recorded_titles().join(" or "),
             ))
     }),
+    mut_arg("memory", |flag| flag.help(with_predicted_defaults(MEMORY, memories_of))),
+    mut_arg("page_sizes", |flag| flag.help(with_predicted_defaults(PAGE_SIZES, page_sizes_of))),
+    mut_arg("clients", |flag| flag.help(with_predicted_defaults(CLIENTS, clients_of))),
     mut_arg("transactions", |flag| flag.help(format!(
         "Transactions that each page size executes in a pass, at whose end clients wait for each \
          other [default: {PREDICTED_SLICE}, without waiting]"
@@ -198,8 +192,8 @@ pub(crate) struct CellFlags {
     )),
 )]
 pub(crate) struct PredictFlags {
-    /// Where octavo.db and report.html go: a new or empty directory, or that of an earlier
-    /// prediction, which another one replaces
+    /// A new or empty directory for octavo.db and report.html, or that of an earlier prediction,
+    /// which is replaced
     #[arg(default_value = "octavo-prediction", value_parser = directory())]
     pub(crate) directory: PathBuf,
 
@@ -243,7 +237,7 @@ pub(crate) struct PredictFlags {
     ///
     /// A name that octavo devices --machines lists, or the path of a file.
     /// Clients and database share its processors
-    #[arg(long, value_name = "MACHINE")]
+    #[arg(long, value_name = "MACHINE", hide_short_help = true)]
     pub(crate) machine: Option<String>,
 
     #[command(flatten)]
@@ -325,7 +319,29 @@ pub(crate) struct RunFlags {
 
 /// Help with the defaults that databases have.
 fn with_defaults(text: &str, show: impl Fn(&Defaults) -> String) -> String {
-    format!("{text} {}", defaults(show))
+    format!("{text} {}", defaults(&Registry::standard(), show))
+}
+
+/// The same of databases that can be predicted.
+fn with_predicted_defaults(text: &str, show: impl Fn(&Defaults) -> String) -> String {
+    let modeled = octavo_predict::Registry::standard().predictable();
+    format!("{text} {}", defaults(&modeled, show))
+}
+
+const MEMORY: &str = "Memory that may hold data, as a list; the data is made 8 times the largest";
+const PAGE_SIZES: &str = "Page sizes to compare, as a list, and the default";
+const CLIENTS: &str = "Concurrent sessions";
+
+fn memories_of(defaults: &Defaults) -> String {
+    sizes(defaults.memories.iter().copied())
+}
+
+fn page_sizes_of(defaults: &Defaults) -> String {
+    sizes(defaults.page_sizes.iter().map(|size| size.bytes()))
+}
+
+fn clients_of(defaults: &Defaults) -> String {
+    defaults.clients.to_string()
 }
 
 fn minutes(time: Duration) -> String {

@@ -23,6 +23,7 @@ mod predict;
 mod pull_request;
 mod ramps;
 mod reproduce;
+mod rocksdb;
 mod run;
 mod schema;
 mod servers;

@@ -25,6 +25,11 @@ pub(crate) trait Engine: Send {
     /// Begins a transaction.
     fn begin(&mut self, access: Access) -> Result<()>;
 
+    /// Begins one that reads by a single call of [`Self::get`] or [`Self::range`].
+    fn begin_call(&mut self) -> Result<()> {
+        self.begin(Access::Read)
+    }
+
     /// Makes it durable.
     fn commit(&mut self) -> Result<()>;
 

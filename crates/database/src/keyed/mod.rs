@@ -17,14 +17,29 @@ mod key;
 mod plan;
 mod row;
 mod search;
+mod size;
 
 pub(crate) use engine::{Engine, Order, TreeId, Visit};
 pub(crate) use layout::Layout;
 pub(crate) use plan::Plans;
 pub(crate) use session::Session;
+pub(crate) use size::{bytes_of_entry, bytes_of_row};
+
+use octavo_workload::Workload;
+
+use crate::{DatabaseKind, Result};
+
+/// As [`crate::Database::accept_workload`], of a store.
+pub(crate) fn accept_workload(kind: &DatabaseKind, workload: &dyn Workload) -> Result<()> {
+    let plans = Plans::new(workload, &Layout::new(workload));
+    plans.map(|_| ()).map_err(|_| {
+        let reason = format!("it knows no SQL; choose {}", workloads());
+        kind.refuse("workload", workload.name(), reason)
+    })
+}
 
 /// The families of workloads that say what their statements do without SQL, as a list to choose from.
-pub(crate) fn workloads() -> String {
+fn workloads() -> String {
     let registry = octavo_workload::Registry::standard();
     let runs = |family: &&&'static octavo_workload::Family| {
         // Any rows do: statements are the same.

@@ -28,6 +28,20 @@ pub(super) struct Plan {
     pub(super) work: Work,
 }
 
+impl Plan {
+    /// Whether it reads by a single call of the engine.
+    pub(super) fn is_one_call(&self) -> bool {
+        match &self.work {
+            Work::Query(_, Reply::Matches { .. }) => false,
+            Work::Query(find, _) => match &find.way {
+                Way::Point(_) => true,
+                Way::Part(part) => part.index.is_none() || part.is_covered,
+            },
+            Work::Insert(_) | Work::Update(..) | Work::Delete(_) => false,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Work {
     /// Adds a row: by the table's columns, the parameter of each, or NULL.

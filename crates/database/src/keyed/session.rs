@@ -85,16 +85,16 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Does something within the open transaction, or else in one of its own.
+    /// Does something within the open transaction, or else in one of its own that `begin` begins.
     fn within<R>(
         &mut self,
-        access: Access,
+        begin: impl FnOnce(&mut E) -> Result<()>,
         work: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
         if self.is_open {
             return work(self);
         }
-        self.engine.begin(access)?;
+        begin(&mut self.engine)?;
         match work(self) {
             Ok(done) => {
                 self.engine.commit()?;
@@ -417,7 +417,8 @@ impl<E: Engine> Connection for Session<E> {
 
     fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64> {
         let plans = Arc::clone(&self.plans);
-        self.within(Access::Write, |session| {
+        let begin = |engine: &mut E| engine.begin(Access::Write);
+        self.within(begin, |session| {
             session.change(plans.of(statement), parameters)
         })
     }
@@ -429,9 +430,12 @@ impl<E: Engine> Connection for Session<E> {
         visit: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         let plans = Arc::clone(&self.plans);
-        self.within(Access::Read, |session| {
-            session.answer(plans.of(statement), parameters, visit)
-        })
+        let plan = plans.of(statement);
+        let begin = |engine: &mut E| match plan.is_one_call() {
+            true => engine.begin_call(),
+            false => engine.begin(Access::Read),
+        };
+        self.within(begin, |session| session.answer(plan, parameters, visit))
     }
 }
 
@@ -445,7 +449,7 @@ impl<E: Engine> Inspection for Session<E> {
             ));
         };
         let columns: Vec<usize> = (0..table.columns.kinds.len()).collect();
-        self.within(Access::Read, |session| {
+        self.within(E::begin_call, |session| {
             let read = &mut session.scratch.search.read;
             let (mut rows, mut is_damaged) = (0, false);
             session.engine.range(

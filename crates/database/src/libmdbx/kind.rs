@@ -24,6 +24,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     aliases: &["mdbx"],
     title: "libmdbx",
     is_server: false,
+    has_threads: false,
     writes_between_checkpoints: true,
     options: &[OptionKind {
         is_condition: true,

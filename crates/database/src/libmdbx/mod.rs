@@ -14,10 +14,7 @@ mod usage;
 use std::{fs::File, path::Path, sync::Arc};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{
-    Workload,
-    schema::{ColumnKind, Table},
-};
+use octavo_workload::{Workload, schema::Table};
 
 use crate::{
     Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress, RestoreMethod,
@@ -75,11 +72,7 @@ impl Database for Libmdbx {
     }
 
     fn accept_workload(&self, workload: &dyn Workload) -> Result<()> {
-        let plans = Plans::new(workload, &Layout::new(workload));
-        plans.map(|_| ()).map_err(|_| {
-            let reason = format!("it knows no SQL; choose {}", keyed::workloads());
-            KIND.refuse("workload", workload.name(), reason)
-        })
+        keyed::accept_workload(&KIND, workload)
     }
 
     fn estimate(&self, workload: &dyn Workload, page_size: PageSize) -> ByteCount {
@@ -162,30 +155,10 @@ impl Derive for Libmdbx {
 /// About how many bytes the pages of rows and index entries take, of trees that were filled in the
 /// order of their keys.
 fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
-    let is_text = |kind| matches!(kind, ColumnKind::Char(_) | ColumnKind::Varchar(_));
-    let numbers = table
-        .columns
-        .iter()
-        .filter(|column| !is_text(column.kind))
-        .count();
-    let texts = table.columns.len() - numbers;
-    // `row_bytes_mean` has 8 bytes for a number.
-    let row = u64::from(table.row_bytes_mean) + NODE + 2 * texts as u64;
-    let row = row.saturating_sub(numbers as u64 * (8 - NUMBER_BYTES));
-    let key = |names: &[&str]| -> u64 {
-        let columns = estimate::columns(table, names);
-        columns
-            .map(|column| match column.kind {
-                ColumnKind::Char(characters) => u64::from(characters) + 2,
-                // Lengths are drawn evenly more often than not.
-                ColumnKind::Varchar(characters) => u64::from(characters) / 2 + 2,
-                _ => NUMBER_BYTES,
-            })
-            .sum()
-    };
+    let row = keyed::bytes_of_row(table) + NODE;
     let mut bytes = pages_of(rows, row, page_size);
     for index in table.indexes {
-        let entry = key(index.columns) + key(table.primary_key).max(NUMBER_BYTES) + NODE;
+        let entry = keyed::bytes_of_entry(table, index) + NODE;
         bytes += pages_of(rows, entry, page_size);
     }
     bytes
@@ -193,9 +166,6 @@ fn bytes_of_rows(table: &Table, rows: u64, page_size: PageSize) -> u64 {
 
 /// The header of a node and its place in the page.
 const NODE: u64 = 10;
-
-/// A number and the byte before it.
-const NUMBER_BYTES: u64 = 4;
 
 /// A key on a branch page: some numbers, or a text.
 const BRANCH_KEY: u64 = 16;

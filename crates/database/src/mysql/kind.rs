@@ -47,6 +47,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "",
     is_server: true,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[
         OptionKind::new(

@@ -25,6 +25,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     aliases: &["postgresql"],
     title: "PostgreSQL",
     is_server: true,
+    has_threads: false,
     writes_between_checkpoints: true,
     options: &[
         OptionKind {

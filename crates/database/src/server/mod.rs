@@ -6,6 +6,7 @@ pub(crate) mod account;
 pub(crate) mod child;
 pub(crate) mod descendants;
 pub(crate) mod file_calls;
+pub(crate) mod host;
 pub(crate) mod memory;
 pub(crate) mod memory_limiter;
 pub(crate) mod monitor;

@@ -23,6 +23,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     aliases: &["sqlite3"],
     title: "SQLite",
     is_server: false,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[
         OptionKind {

@@ -23,6 +23,7 @@ pub static STOCK: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "SQLite on its own",
     is_server: false,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[],
     page_sizes: PageSizes {

@@ -196,6 +196,7 @@ pub fn bench(
                 page_size: manifest.page_size,
                 memory,
                 clients: settings.clients,
+                told: Vec::new(),
             };
             let system = TestedSystem {
                 database: database.name().into(),

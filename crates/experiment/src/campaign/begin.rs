@@ -100,7 +100,7 @@ fn carry_out(
         Err(CampaignError::Space { .. }) if is_done(settings)? => {}
         checked => checked?,
     }
-    let mut executor = MeasuredExecutor::open(resolved, &settings.emulator, observer)?;
+    let mut executor = MeasuredExecutor::open(resolved, &settings.program, observer)?;
     let mut store = match Store::open_or_create(&executor.store()) {
         Ok(store) => store,
         Err(error) => {

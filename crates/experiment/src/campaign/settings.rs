@@ -35,8 +35,8 @@ pub struct CampaignSettings {
     pub calibrate: bool,
     /// Whether to predict the cells then, and to measure only those that may be best.
     pub predict_first: bool,
-    /// The program whose command `emulate` emulates devices: octavo.
-    pub emulator: PathBuf,
+    /// Octavo itself, which emulates devices and runs databases in processes of their own.
+    pub program: PathBuf,
     /// Whether the loaded databases stay when everything is finished.
     pub keep_data: bool,
     /// Before what, besides budget and passes, a plan ends whose cells are all measured to the end.

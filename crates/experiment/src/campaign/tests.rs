@@ -283,7 +283,7 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
         },
         calibrate: true,
         predict_first: false,
-        emulator: PathBuf::new(),
+        program: PathBuf::new(),
         keep_data: false,
         until: None,
         later: Vec::new(),

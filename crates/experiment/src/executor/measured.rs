@@ -27,6 +27,7 @@ use super::{
     snapshots::{Snapshots, remove},
 };
 use crate::{
+    apart,
     causes::with_causes,
     cpus::HeldCpus,
     directory::{
@@ -55,6 +56,8 @@ pub(crate) struct MeasuredExecutor<'a> {
     unavailable: Vec<Unavailable>,
     /// Whether the system keeps this process from changing anything else.
     is_confined: bool,
+    /// Octavo itself.
+    program: PathBuf,
     /// Last, so that they are unmounted when nothing uses them any more.
     emulations: Vec<Emulation>,
 }
@@ -68,13 +71,13 @@ struct Unavailable {
 
 impl<'a> MeasuredExecutor<'a> {
     /// Opens the directory to work in, mounts the devices that are emulated,
-    /// and opens the directories of other storages.
+    /// and opens the directories of other storages. `program` is Octavo itself.
     ///
     /// # Errors
     /// When a directory or device cannot be had; what was made is taken back.
     pub(crate) fn open(
         resolved: ResolvedPlan<'a>,
-        emulator: &Path,
+        program: &Path,
         observer: &dyn Observer,
     ) -> Result<Self, CampaignError> {
         let mut executor = Self {
@@ -84,9 +87,10 @@ impl<'a> MeasuredExecutor<'a> {
             snapshots: Snapshots::default(),
             unavailable: Vec::new(),
             is_confined: false,
+            program: program.to_owned(),
             emulations: Vec::new(),
         };
-        if let Err(error) = executor.make(emulator, observer) {
+        if let Err(error) = executor.make(observer) {
             executor.abandon()?;
             return Err(match error {
                 CampaignError::Emulation(EmulationError::Stopped) => CampaignError::Stopped,
@@ -96,7 +100,7 @@ impl<'a> MeasuredExecutor<'a> {
         Ok(executor)
     }
 
-    fn make(&mut self, emulator: &Path, observer: &dyn Observer) -> Result<(), CampaignError> {
+    fn make(&mut self, observer: &dyn Observer) -> Result<(), CampaignError> {
         let own = self.resolved.own_directory();
         let open = |path: &Path| WorkDirectory::open(path, &self.resolved.names());
         let devices = self.resolved.devices();
@@ -110,7 +114,7 @@ impl<'a> MeasuredExecutor<'a> {
         for (wanted, number) in devices.iter().zip(0..) {
             let seed = plan.seed.derive("device", number);
             let interrupted = || observer.interrupted();
-            let started = Emulation::start(emulator, wanted, seed, &interrupted);
+            let started = Emulation::start(&self.program, wanted, seed, &interrupted);
             self.emulations.push(started?);
         }
         for storage in &plan.storages {
@@ -188,7 +192,7 @@ impl<'a> MeasuredExecutor<'a> {
         cell: &Cell,
     ) -> Result<FreshCopy<'s>, DirectoryError> {
         let resolved = &self.resolved;
-        let copy = resolved.copies(&cell.storage).join(number.to_string());
+        let copy = resolved.copy(number, cell);
         fs::create_dir_all(&copy).map_err(DirectoryError::io("create directory", &copy))?;
         Ok(FreshCopy {
             database: resolved.database(&cell.database),
@@ -198,6 +202,7 @@ impl<'a> MeasuredExecutor<'a> {
             memory: cell.memory,
             clients: cell.clients,
             copy,
+            told: Vec::new(),
         })
     }
 
@@ -445,7 +450,12 @@ impl Executor for MeasuredExecutor<'_> {
                 retries: RETRIES,
             };
             let isolation = resolved.plan().isolation;
-            let seat = Seat::open(subject, workload, settings, isolation);
+            let seat = match subject.database.kind().has_threads {
+                false => Seat::open(subject, workload, settings, isolation),
+                true => Seat::open_apart(subject, workload, || {
+                    apart::start(&self.program, resolved, (number, cell), seed)
+                }),
+            };
             let seat = match seat.map_err(|error| sorted(error, copy)) {
                 Ok(seat) => Ok(seat),
                 Err(error @ CampaignError::Run(_)) => Err(Some(error)),

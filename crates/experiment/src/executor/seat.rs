@@ -5,12 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_database::Counters;
-use octavo_driver::{Counts, DriverError, Measurement, SliceSettings, SlicedLoad, WarmUpTotals};
-use octavo_workload::Workload;
+use octavo_database::{Counters, DatabaseError};
+use octavo_driver::{
+    Counts, DriverError, LoadSlice, Measurement, SliceSettings, SlicedLoad, WarmUpTotals,
+};
+use octavo_workload::{Audit, Workload};
 
 use super::Sitting;
 use crate::{
+    apart::{Apart, ApartLoad},
     error::CampaignError,
     lockstep::{SessionTime, Slice, SliceKey},
     machine::{EnergyMeter, EnergyTotal, EnergyUse, MachineUse, MachineWatch, own_io_bytes},
@@ -31,7 +34,7 @@ pub(super) struct Seat<'a> {
     subject: FreshCopy<'a>,
     workload: &'a dyn Workload,
     /// `None` once it was stopped.
-    open: Option<(Started, SlicedLoad)>,
+    open: Option<(Started, Sessions)>,
     machine: MachineWatch,
     energy: EnergyMeter,
     /// What it had counted when the warm-up ended.
@@ -40,6 +43,41 @@ pub(super) struct Seat<'a> {
     warm_up: Option<Total>,
     warm_up_failed: u64,
     counts: Option<Counts>,
+}
+
+/// The sessions that drive a cell.
+enum Sessions {
+    /// In this process.
+    Here(SlicedLoad),
+    /// In that of their database.
+    Apart(ApartLoad),
+}
+
+impl Sessions {
+    fn slice(
+        &mut self,
+        transactions: u64,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<LoadSlice, DriverError> {
+        match self {
+            Self::Here(load) => load.slice(transactions, interrupted),
+            Self::Apart(load) => load.slice(transactions, interrupted),
+        }
+    }
+
+    fn take_counts(&mut self) -> Counts {
+        match self {
+            Self::Here(load) => load.take_counts(),
+            Self::Apart(load) => load.take_counts(),
+        }
+    }
+
+    fn close(self) -> Audit {
+        match self {
+            Self::Here(load) => load.close(),
+            Self::Apart(load) => load.close(),
+        }
+    }
 }
 
 /// What a seat's slices gave together.
@@ -63,6 +101,36 @@ impl<'a> Seat<'a> {
     ) -> Result<Self, RunError> {
         let started = Started::start(&subject, workload, isolation)?;
         let load = SlicedLoad::open(started.running.as_ref(), settings)?;
+        Self::of(subject, workload, started, Sessions::Here(load))
+    }
+
+    /// The same in a process of its own, which `start` starts on the copy.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(super) fn open_apart(
+        mut subject: FreshCopy<'a>,
+        workload: &'a dyn Workload,
+        start: impl FnOnce() -> Result<Apart, DatabaseError>,
+    ) -> Result<Self, RunError> {
+        let begin = Instant::now();
+        let restored_by = subject.restore()?;
+        let Apart {
+            running,
+            load,
+            conditions,
+        } = start()?;
+        subject.told = conditions;
+        let started = Started::of(Box::new(running), restored_by, begin);
+        Self::of(subject, workload, started, Sessions::Apart(load))
+    }
+
+    fn of(
+        subject: FreshCopy<'a>,
+        workload: &'a dyn Workload,
+        started: Started,
+        load: Sessions,
+    ) -> Result<Self, RunError> {
         started.running.freeze()?;
         Ok(Self {
             subject,

@@ -200,6 +200,7 @@ mod tests {
             aliases: &[],
             title: "ToyDB",
             is_server: true,
+            has_threads: false,
             writes_between_checkpoints: false,
             options: sqlite.options,
             page_sizes: sqlite.page_sizes,

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 19] = [
+const RUN: [&str; 20] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -36,6 +36,7 @@ const RUN: [&str; 19] = [
     "docs/predictions.md",
     "docs/recordings.md",
     "docs/results.md",
+    "docs/rocksdb.md",
     "docs/studies.md",
     "docs/tpce.md",
     "docs/value.md",
@@ -66,6 +67,11 @@ fn metrics_page_works() {
 #[test]
 fn libmdbx_page_works() {
     Scene::new().types("docs/libmdbx.md");
+}
+
+#[test]
+fn rocksdb_page_works() {
+    Scene::new().types("docs/rocksdb.md");
 }
 
 #[test]

@@ -35,6 +35,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "CUBRID-like",
     is_server: true,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[],
     page_sizes: PageSizes {

@@ -42,6 +42,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     aliases: &[],
     title: "Oracle-like",
     is_server: true,
+    has_threads: false,
     writes_between_checkpoints: false,
     options: &[
         // Three files of 50 MiB are the default.

@@ -1,0 +1,13 @@
+//! RocksDB, as its options configured it.
+
+use std::path::PathBuf;
+
+use super::store::Format;
+
+/// RocksDB as a database under test: commits are durable, and its block cache and write buffers are all
+/// memory that holds data.
+pub(crate) struct RocksDb {
+    /// The library's file, where one was named.
+    pub(super) library: Option<PathBuf>,
+    pub(super) format: Format,
+}

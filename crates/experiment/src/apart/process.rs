@@ -1,0 +1,283 @@
+//! A database in a process of its own, as an experiment sees it.
+
+use std::{
+    ffi::OsStr,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{ChildStdin, ChildStdout},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use octavo_database::{Counters, DatabaseError, HostProcess, Running, StoragePath};
+use octavo_driver::{Counts, DriverError, LoadSlice};
+use octavo_units::Seed;
+use octavo_workload::{Audit, Connection, ConnectionError, TransactionKind};
+
+use super::{
+    COMMAND,
+    message::{Answer, Job, Request, send},
+};
+use crate::{plan::Cell, resolved::ResolvedPlan};
+
+/// How often the interrupt is looked at while an answer is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The way to the process.
+struct Link {
+    process: HostProcess,
+    line: Mutex<Line>,
+}
+
+struct Line {
+    requests: ChildStdin,
+    answers: Receiver<Answer>,
+    /// While the process stands still nobody answers: what it counted last.
+    counted: Counters,
+    is_still: bool,
+}
+
+/// A database in a process of its own.
+pub(crate) struct Apart {
+    pub(crate) running: ApartDatabase,
+    pub(crate) load: ApartLoad,
+    /// How it is run, as the process tells it.
+    pub(crate) conditions: Vec<(String, String)>,
+}
+
+/// The database itself.
+pub(crate) struct ApartDatabase {
+    link: Arc<Link>,
+    storage_path: StoragePath,
+}
+
+/// The sessions that drive it, which are in the same process.
+pub(crate) struct ApartLoad {
+    link: Arc<Link>,
+    kinds: &'static [TransactionKind],
+    /// Since they were taken.
+    counts: Counts,
+}
+
+/// Starts a cell, `number` of the plan, on its copy, with `program`, which is Octavo.
+///
+/// # Errors
+/// When the process cannot be started, or the database refuses.
+pub(crate) fn start(
+    program: &Path,
+    resolved: &ResolvedPlan<'_>,
+    (number, cell): (usize, &Cell),
+    seed: Seed,
+) -> Result<Apart, DatabaseError> {
+    let copy = resolved.copy(number, cell);
+    let (process, mut requests, output) = HostProcess::start(program, OsStr::new(COMMAND), &copy)?;
+    let job = Job {
+        plan: resolved.plan().clone(),
+        directory: resolved.own_directory().to_owned(),
+        cell: number,
+        seed,
+    };
+    // One that is gone is told by its silence.
+    let _gone = send(&mut requests, &job);
+    let link = Arc::new(Link {
+        process,
+        line: Mutex::new(Line {
+            requests,
+            answers: answers(output),
+            counted: Counters::default(),
+            is_still: false,
+        }),
+    });
+    let started = link.line().answer(&|| false);
+    let (conditions, storage_path) = match started.map_err(|error| link.explained(error))? {
+        Answer::Started(conditions, storage_path) => (conditions, storage_path),
+        other => return Err(odd(&other)),
+    };
+    let kinds = resolved.workload(cell.data).transactions();
+    Ok(Apart {
+        running: ApartDatabase {
+            link: Arc::clone(&link),
+            storage_path,
+        },
+        load: ApartLoad {
+            link,
+            kinds,
+            counts: Counts::new(kinds),
+        },
+        conditions,
+    })
+}
+
+/// What the process says, until it ends.
+fn answers(output: ChildStdout) -> Receiver<Answer> {
+    let (sender, answers) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+            let Some(answer) = answer else {
+                break;
+            };
+            if sender.send(answer).is_err() {
+                break;
+            }
+        }
+    });
+    answers
+}
+
+impl Link {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error with the process's last words, if it has ended of that.
+    fn explained(&self, error: DatabaseError) -> DatabaseError {
+        match self.process.ended() {
+            Err(ended) if matches!(error, DatabaseError::Connection(ConnectionError::Lost(_))) => {
+                ended
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Line {
+    fn ask(&mut self, request: Request) -> Result<Answer, DatabaseError> {
+        self.ask_until(request, &|| false)
+    }
+
+    /// Asks, and waits for the answer. Tells the process to halt once `interrupted`, and waits on.
+    fn ask_until(
+        &mut self,
+        request: Request,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Answer, DatabaseError> {
+        send(&mut self.requests, &request).map_err(|error| lost(&error.to_string()))?;
+        self.answer(interrupted)
+    }
+
+    fn answer(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Answer, DatabaseError> {
+        let mut is_halted = false;
+        loop {
+            match self.answers.recv_timeout(LOOK) {
+                Ok(Answer::Refused(refusal)) => return Err(refusal.error()),
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(lost("its process has ended"));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if !is_halted && interrupted() {
+                        is_halted = true;
+                        send(&mut self.requests, &Request::Halt)
+                            .map_err(|error| lost(&error.to_string()))?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn lost(why: &str) -> DatabaseError {
+    ConnectionError::Lost(why.into()).into()
+}
+
+/// An answer to something else: a bug of ours.
+fn odd(answer: &Answer) -> DatabaseError {
+    ConnectionError::other(
+        "talk to a database's process",
+        format!("it said {answer:?}"),
+    )
+    .into()
+}
+
+impl Running for ApartDatabase {
+    /// Its sessions are in its process.
+    fn connect(&self, _client: u32) -> Result<Box<dyn Connection + Send>, DatabaseError> {
+        let why = "it is driven in its own process";
+        Err(ConnectionError::other("connect", why).into())
+    }
+
+    fn counters(&self) -> Counters {
+        let mut line = self.link.line();
+        if !line.is_still
+            && let Ok(Answer::Counters(counters)) = line.ask(Request::Counters)
+        {
+            line.counted = counters;
+        }
+        line.counted
+    }
+
+    /// They are told when it is started.
+    fn conditions(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn storage_path(&self) -> StoragePath {
+        self.storage_path
+    }
+
+    fn death(&self) -> Option<String> {
+        self.link.process.death()
+    }
+
+    fn freeze(&self) -> Result<(), DatabaseError> {
+        let mut line = self.link.line();
+        self.link.process.freeze()?;
+        line.is_still = true;
+        Ok(())
+    }
+
+    fn thaw(&self) -> Result<(), DatabaseError> {
+        let mut line = self.link.line();
+        self.link.process.thaw()?;
+        line.is_still = false;
+        Ok(())
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
+        let stopped = self.link.line().ask(Request::Stop);
+        match stopped.map_err(|error| self.link.explained(error))? {
+            Answer::Stopped => self.link.process.ended(),
+            other => Err(odd(&other)),
+        }
+    }
+}
+
+impl ApartLoad {
+    /// As [`octavo_driver::SlicedLoad::slice`].
+    pub(crate) fn slice(
+        &mut self,
+        transactions: u64,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<LoadSlice, DriverError> {
+        let mut line = self.link.line();
+        match line.ask_until(Request::Slice(transactions), interrupted)? {
+            Answer::Slice(done) => {
+                let slice = done.slice();
+                let counts = done.counts(self.kinds);
+                let odd = |error| ConnectionError::other("count a slice", error);
+                self.counts
+                    .add(&counts.map_err(odd).map_err(DatabaseError::from)?);
+                Ok(slice)
+            }
+            other => Err(odd(&other).into()),
+        }
+    }
+
+    /// As [`octavo_driver::SlicedLoad::take_counts`].
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        std::mem::replace(&mut self.counts, Counts::new(self.kinds))
+    }
+
+    /// As [`octavo_driver::SlicedLoad::close`]. Nothing is known of a process that has ended.
+    pub(crate) fn close(self) -> Audit {
+        match self.link.line().ask(Request::Close) {
+            Ok(Answer::Closed(audit)) => audit,
+            _ => Audit::default(),
+        }
+    }
+}

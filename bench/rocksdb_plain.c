@@ -52,7 +52,13 @@ int main(int count, char **arguments)
     size_t buffers = memory / 4;
     char *error = NULL;
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    rocksdb_block_based_options_set_block_cache(table, rocksdb_cache_create_lru(memory - buffers));
+    rocksdb_lru_cache_options_t *lru = rocksdb_lru_cache_options_create();
+    rocksdb_lru_cache_options_set_capacity(lru, memory - buffers);
+    int bits = 0; /* shards of 32 MiB at least, as Octavo has them */
+    while (bits < 6 && (memory - buffers) >> (bits + 1) >= 32 << 20)
+        bits++;
+    rocksdb_lru_cache_options_set_num_shard_bits(lru, bits);
+    rocksdb_block_based_options_set_block_cache(table, rocksdb_cache_create_lru_opts(lru));
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
     rocksdb_block_based_options_set_block_size(table, block);
     rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom(10));

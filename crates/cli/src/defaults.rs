@@ -24,8 +24,9 @@ const COMMANDS: [&str; 7] = ["advise", "predict", "value", "ab", "run", "bench",
 /// Options that the file may have. All others have to be typed: a directory that came from somewhere else
 /// runs no program of its own, writes and removes nothing, connects to nothing, chooses nobody's data,
 /// and does not change what kind of answer is printed.
-const ALLOWED: [&str; 48] = [
+const ALLOWED: [&str; 49] = [
     "arrivals",
+    "block-sizes",
     "bloom-bits",
     "budget",
     "cache",

@@ -12,7 +12,9 @@ use crate::failure::Failure;
 /// What an experiment starts; it talks to that on its standard input and output.
 pub(crate) fn host() -> Result<(), Failure> {
     let served = octavo_experiment::apart::serve(BufReader::new(io::stdin()), io::stdout());
-    Ok(served.context("talk to the experiment")?)
+    // Nobody else gets here.
+    let served = served.context("octavo starts this command itself, for an experiment");
+    served.map_err(Failure::Input)
 }
 
 /// This program, as it is started once more for a device or a database.

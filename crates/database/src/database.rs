@@ -87,6 +87,11 @@ pub trait Database: Send + Sync {
         Ok(memory)
     }
 
+    /// How much of a memory can hold pages that were read.
+    fn holds(&self, memory: ByteCount) -> ByteCount {
+        memory
+    }
+
     /// About how many bytes a load or a run needs beside the data, for logs.
     fn logs(&self) -> ByteCount {
         ByteCount::ZERO
@@ -210,6 +215,9 @@ pub struct DatabaseKind {
     /// Whether threads of its own work in the process that starts it, which nobody can hold still: where
     /// several take turns, each is in a process of its own.
     pub has_threads: bool,
+    /// Whether it changes no page: it writes files of rows when its write buffers are full, and merges
+    /// these. A checkpoint is such a file.
+    pub merges_files: bool,
     /// Whether it writes changed pages into its data files between checkpoints too, and counts these.
     pub writes_between_checkpoints: bool,
     /// Its options, each name once.

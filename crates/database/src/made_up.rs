@@ -16,6 +16,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
     title: "ToyDB",
     is_server: false,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[
         OptionKind {

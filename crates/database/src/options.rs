@@ -94,6 +94,8 @@ pub enum ValueKind {
     Number(RangeInclusive<u64>),
     /// A page or block size, such as `8K`.
     PageSize(RangeInclusive<PageSize>),
+    /// Page or block sizes of parts of a database by their names, such as `stock=16K,item=4K`.
+    PageSizesByName(RangeInclusive<PageSize>),
     /// A path or anything else that the database itself reads.
     Text,
 }
@@ -107,8 +109,12 @@ pub enum Value {
     Duration(Duration),
     Number(u64),
     PageSize(PageSize),
+    PageSizesByName(PageSizesByName),
     Text(String),
 }
+
+/// Page or block sizes by the names of what has them, each name once.
+pub(crate) type PageSizesByName = Vec<(String, PageSize)>;
 
 impl ValueKind {
     const fn placeholder(&self) -> &'static str {
@@ -118,6 +124,7 @@ impl ValueKind {
             Self::Bytes(_) | Self::PageSize(_) => "SIZE",
             Self::Duration(_) => "TIME",
             Self::Number(_) => "N",
+            Self::PageSizesByName(_) => "NAME=SIZE,..",
             Self::Text => "PATH",
         }
     }
@@ -137,9 +144,24 @@ impl ValueKind {
             Self::Duration(range) => within(range, parse_duration(text).ok()?).map(Value::Duration),
             Self::Number(range) => within(range, text.parse().ok()?).map(Value::Number),
             Self::PageSize(range) => within(range, text.parse().ok()?).map(Value::PageSize),
+            Self::PageSizesByName(range) => by_name(range, text).map(Value::PageSizesByName),
             Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
         }
     }
+}
+
+fn by_name(range: &RangeInclusive<PageSize>, text: &str) -> Option<PageSizesByName> {
+    let mut sizes = PageSizesByName::new();
+    for part in text.split(',') {
+        let (name, size) = part.split_once('=')?;
+        let size = within(range, size.trim().parse().ok()?)?;
+        let name = name.trim();
+        if name.is_empty() || sizes.iter().any(|(known, _)| known == name) {
+            return None;
+        }
+        sizes.push((name.to_owned(), size));
+    }
+    Some(sizes)
 }
 
 fn within<T: PartialOrd>(range: &RangeInclusive<T>, value: T) -> Option<T> {
@@ -166,6 +188,13 @@ impl fmt::Display for ValueKind {
             Self::Number(range) => write!(f, "{} to {}", range.start(), range.end()),
             Self::PageSize(range) => {
                 write!(f, "a power of two, {} to {}", range.start(), range.end())
+            }
+            Self::PageSizesByName(range) => {
+                let (start, end) = (range.start(), range.end());
+                write!(
+                    f,
+                    "a list of NAME=SIZE, each name once, with sizes of {start} to {end}"
+                )
             }
             Self::Text => f.write_str("a path"),
         }
@@ -326,6 +355,7 @@ from_value!(
     Duration(Duration),
     Number(u64),
     PageSize(PageSize),
+    PageSizesByName(PageSizesByName),
     Text(String)
 );
 
@@ -365,6 +395,23 @@ mod tests {
         assert_eq!(sizes.read("8K"), Some(Value::PageSize(PageSize::kib(8))));
         assert_eq!(sizes.read("512"), None);
         assert_eq!(sizes.to_string(), "a power of two, 1 KiB to 64 KiB");
+        let by_name = ValueKind::PageSizesByName(PageSize::kib(1)..=PageSize::kib(64));
+        let of = |name: &str, kib| (name.to_owned(), PageSize::kib(kib));
+        assert_eq!(
+            by_name.read("stock=16K,item=4KiB"),
+            Some(Value::PageSizesByName(vec![of("stock", 16), of("item", 4)]))
+        );
+        for bad in [
+            "",
+            "stock",
+            "stock=3K",
+            "stock=512",
+            "=4K",
+            "a=4K,a=8K",
+            "a=4K,",
+        ] {
+            assert_eq!(by_name.read(bad), None, "{bad}");
+        }
         let times = ValueKind::Duration(Duration::from_secs(30)..=Duration::from_hours(24));
         assert_eq!(times.read("29s"), None);
         assert_eq!(times.to_string(), "30s to 24h");

@@ -86,6 +86,51 @@ fn databases_agree_on_every_workload() {
     }
 }
 
+/// What knows no SQL leaves the rows that SQL leaves, over more transactions than there is time for with
+/// servers.
+#[test]
+fn databases_without_sql_leave_the_rows_of_sqlite() {
+    let registry = Registry::standard();
+    for family in octavo_workload::Registry::standard().families() {
+        let workload = family.trial(SEED).unwrap();
+        let workload = &*workload;
+        let without_sql = |kind: &&DatabaseKind| ["libmdbx", "rocksdb"].contains(&kind.name);
+        let kinds = [registry.default_kind()].into_iter();
+        let kinds = kinds.chain(registry.iter().filter(without_sql));
+        let databases = kinds.map(|kind| octavo_database::choose(kind.name, &[]).unwrap());
+        let databases: Vec<_> = databases
+            .filter(|database| database.accept_workload(workload).is_ok())
+            .collect();
+        let left: Vec<String> = thread::scope(|scope| {
+            let threads: Vec<_> = databases
+                .iter()
+                .map(|database| scope.spawn(|| after(&**database, workload, 2_000)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        for (database, left_by) in databases.iter().zip(&left) {
+            let difference = difference(&left[0], left_by);
+            assert!(difference.is_empty(), "{}:\n{difference}", database.name());
+        }
+    }
+}
+
+/// What so many transactions leave at the default page size.
+fn after(database: &dyn Database, workload: &dyn Workload, transactions: u32) -> String {
+    let directory = open_directory();
+    let (snapshot, run) = (directory.path().join("0"), directory.path().join("run"));
+    fs::create_dir(&snapshot).unwrap();
+    fs::create_dir(&run).unwrap();
+    let size = database.default_page_size();
+    let mut go_on = |_| ControlFlow::Continue(());
+    let loaded = database.load(&snapshot, size, workload, &mut go_on);
+    loaded.unwrap();
+    run_and_check(database, &snapshot, &run, size, workload, transactions)
+}
+
 /// What knows no SQL runs the workloads that say what their statements do, and refuses others with
 /// the names of these.
 #[test]

@@ -10,6 +10,7 @@ use std::{
     path::Path,
     sync::{Mutex, PoisonError},
     thread,
+    time::Duration,
 };
 
 use octavo_database::{Counters, Database, DatabaseError, StoragePath, choose};
@@ -116,6 +117,63 @@ fn the_cache_is_the_memory_and_blocks_have_their_size() {
     assert!((15_000.0..24_000.0).contains(&bytes), "{bytes}");
     let (misses, _) = per_read(4096, 400);
     assert!(misses < 0.4, "{misses}: 40,000 reads have met most records");
+}
+
+#[test]
+fn a_family_has_a_block_size_of_its_own() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let workload = ycsb("ycsb-c");
+    let option = |value: &str| vec![("block-sizes".to_owned(), value.to_owned())];
+    let database = choose("rocksdb", &option("usertable=32K")).unwrap();
+    database.accept_workload(&*workload).unwrap();
+    let directory = open_directory();
+    load(
+        &*database,
+        &*workload,
+        &directory.path().join("snapshot"),
+        4096,
+    );
+    let memory = ByteCount::mib(13);
+    let (counters, _) = run(
+        &*database,
+        &*workload,
+        directory.path(),
+        (4096, memory),
+        5_000,
+    );
+    let bytes = counters.read_bytes.get() / counters.buffer_misses;
+    assert!((30_000..40_000).contains(&bytes), "{bytes}");
+    let other = choose("rocksdb", &option("stock=32K")).unwrap();
+    let refusal = other.accept_workload(&*workload).unwrap_err().to_string();
+    assert!(
+        refusal.contains("stock") && refusal.contains("usertable"),
+        "{refusal}"
+    );
+}
+
+/// RocksDB would write all rows anew when the first snapshot is released, had loading only moved files.
+#[test]
+fn loaded_files_are_at_rest() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let database = choose("rocksdb", &[]).unwrap();
+    let workload = ycsb("ycsb-a");
+    let directory = open_directory();
+    let snapshot = directory.path().join("snapshot");
+    load(&*database, &*workload, &snapshot, 4096);
+    let settings = settings(4096, ByteCount::mib(64), 1);
+    let running = database.start(&snapshot, &settings, &*workload).unwrap();
+    let mut connection = running.connect(0).unwrap();
+    let mut client = workload.clients(Seed::new(3), 1).remove(0);
+    for _ in 0..100 {
+        client.draw();
+        client.run(&mut *connection).unwrap();
+    }
+    thread::sleep(Duration::from_secs(2));
+    let counters = running.counters();
+    assert!(counters.log_writes > 20);
+    assert_eq!(counters.data_written_bytes, ByteCount::ZERO);
+    drop(connection);
+    running.stop().unwrap();
 }
 
 #[test]

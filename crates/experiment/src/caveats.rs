@@ -332,6 +332,14 @@ pub enum Caveat {
         /// back by itself.
         share: f64,
     },
+    /// A cell that an answer stands on filled few of its write buffers, so that its figures know little of
+    /// writing and merging files, and of what more files cost reads.
+    HardlyMerged {
+        /// This cell.
+        cell: Cell,
+        /// How many files of write buffers it wrote, all sittings together.
+        files: u64,
+    },
     /// The ratios of cells to the reference moved while the copies grew older.
     RatioMoved {
         /// These cells, the one that moved most first.
@@ -479,6 +487,7 @@ impl Caveat {
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::NoCheckpoint { .. }
+            | Self::HardlyMerged { .. }
             | Self::SittingsApart { .. }
             | Self::RatioMoved { .. }
             | Self::Uneven {

@@ -201,11 +201,12 @@ impl Subject for FreshCopy<'_> {
     fn frames(&self) -> u64 {
         // What does not fit is what can be missed.
         let size = directory_size(&self.snapshot);
-        self.memory.min(size).get() / u64::from(self.page_size.get())
+        let held = self.database.holds(self.memory);
+        held.min(size).get() / u64::from(self.page_size.get())
     }
 
     fn data_fits(&self) -> bool {
-        directory_size(&self.snapshot) <= self.memory
+        directory_size(&self.snapshot) <= self.database.holds(self.memory)
     }
 
     fn conditions(&self) -> Vec<(String, String)> {

@@ -44,6 +44,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     title: "Pile",
     is_server: true,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[OptionKind::new(
         "rows-a-page",

@@ -87,6 +87,9 @@ fn each_cell_is_a_process_that_executes_the_same_and_ends() {
     assert_eq!(committed[0], committed[1]);
     assert!(committed[0].iter().sum::<u64>() >= 8 * 100, "{committed:?}");
     let text = found.to_string();
+    // Half a megabyte fills no write buffer.
+    let caveats = found["caveats"].to_string();
+    assert!(caveats.contains("hardly_merged"), "{caveats}");
     for condition in ["block cache", "column family", "snapshots"] {
         assert!(text.contains(condition), "{condition}");
     }
@@ -134,6 +137,48 @@ fn an_experiment_that_is_killed_leaves_no_process_and_goes_on() {
     }
     let output = experiment(&work, 4).output().unwrap();
     assert!(output.status.success(), "{}", crate::complaint(&output));
+}
+
+/// RocksDB's threads see what is mounted: nothing of it has begun before.
+#[test]
+fn an_emulated_device_has_its_files() {
+    if !crate::emulate::can_mount() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let output = experiment(&home.path().join("work"), 4)
+        .args(["--device", "instant"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", crate::complaint(&output));
+}
+
+/// A process that answers nothing is not waited for once the experiment is interrupted.
+#[test]
+fn an_interrupt_ends_an_experiment_whose_process_is_held() {
+    let home = tempfile::tempdir().unwrap();
+    let work = home.path().join("work");
+    let mut child = experiment(&work, 20_000)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let hosts = two_hosts(&mut child);
+    thread::sleep(Duration::from_millis(500));
+    for _ in 0..50 {
+        for host in &hosts {
+            kill_process(*host, Signal::STOP).unwrap();
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let id = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    kill_process(id, Signal::INT).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "it waits");
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!hosts.into_iter().any(runs));
 }
 
 #[test]

@@ -48,6 +48,6 @@ pub(crate) trait Engine: Send {
     /// Adds a key, or replaces its value.
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// Removes a key; answers whether it was there.
-    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
+    /// Removes a key that is there.
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()>;
 }

@@ -316,7 +316,7 @@ impl Engine for Client {
         self.handle.put(tree, key, value)
     }
 
-    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
         self.refer(tree);
         self.handle.delete(tree, key)
     }

@@ -597,7 +597,7 @@ impl Handle {
         })
     }
 
-    pub(super) fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+    pub(super) fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
         let transaction = self.transaction()?;
         let key = value(key);
         // SAFETY: the transaction is open, the key valid meanwhile.
@@ -605,10 +605,7 @@ impl Handle {
             let key = &raw const *key.as_ref();
             ffi::mdbx_del(transaction, self.tree(tree), key, ptr::null())
         };
-        match code {
-            ffi::MDBX_NOTFOUND => Ok(false),
-            code => checked(code, || "delete".into()).map(|()| true),
-        }
+        checked(code, || "delete".into())
     }
 
     /// Pages from the root of a tree to its leaves.

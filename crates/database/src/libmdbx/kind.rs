@@ -25,6 +25,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     title: "libmdbx",
     is_server: false,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: true,
     options: &[OptionKind {
         is_condition: true,

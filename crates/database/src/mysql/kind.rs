@@ -48,6 +48,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
     title: "",
     is_server: true,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[
         OptionKind::new(

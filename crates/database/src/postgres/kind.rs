@@ -26,6 +26,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     title: "PostgreSQL",
     is_server: true,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: true,
     options: &[
         OptionKind {

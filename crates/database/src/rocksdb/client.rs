@@ -62,11 +62,7 @@ impl Engine for Client {
         self.handle.put(tree, key, value)
     }
 
-    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        let is_there = self.handle.lock(tree, key)?;
-        if is_there {
-            self.handle.delete(tree, key)?;
-        }
-        Ok(is_there)
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
+        self.handle.delete(tree, key)
     }
 }

@@ -12,7 +12,9 @@ impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.trim_end_matches([' ', ':']))?;
         if self.is_damage() {
-            f.write_str(": a file is damaged; delete its directory and load again")?;
+            f.write_str(
+                ": a file is damaged; delete the directory that you gave to octavo, and load again",
+            )?;
         }
         if self.0.contains("not compiled") || self.0.contains("not linked") {
             f.write_str(": this library was built without it; choose another --compression")?;

@@ -20,6 +20,13 @@ const COMPRESSION: &str = "compression";
 /// The option that sizes Bloom filters.
 const BLOOM_BITS: &str = "bloom-bits";
 
+/// The option that gives trees block sizes of their own.
+pub(super) const BLOCK_SIZES: &str = "block-sizes";
+
+/// The smallest and the largest block: offered, and of trees of their own.
+const SMALLEST: PageSize = PageSize::kib(1);
+const LARGEST: PageSize = PageSize::kib(64);
+
 /// Names of compressions, and their numbers (`rocksdb/c.h`).
 const COMPRESSIONS: [(&str, i32); 4] = [("none", 0), ("snappy", 1), ("lz4", 4), ("zstd", 7)];
 
@@ -34,6 +41,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     title: "RocksDB",
     is_server: false,
     has_threads: true,
+    merges_files: true,
     writes_between_checkpoints: false,
     options: &[
         OptionKind::new(
@@ -60,10 +68,16 @@ pub static KIND: DatabaseKind = DatabaseKind {
                 "bits of Bloom filters for each key; 0 is no filter",
             )
         },
+        OptionKind::new(
+            BLOCK_SIZES,
+            ValueKind::PageSizesByName(SMALLEST..=LARGEST),
+            None,
+            "block sizes of tables and indexes that differ, such as stock=4K,order_line=16K",
+        ),
     ],
     page_sizes: PageSizes {
-        smallest: PageSize::kib(1),
-        largest: PageSize::kib(64),
+        smallest: SMALLEST,
+        largest: LARGEST,
         default: PageSize::kib(4),
     },
     defaults: Defaults {
@@ -84,12 +98,15 @@ pub static KIND: DatabaseKind = DatabaseKind {
             place: OPTIONS_FILE,
             lines: &[
                 ChangeLine::always("block_size={bytes}"),
+                ChangeLine::always("# In the section of each column family. In code instead:"),
                 ChangeLine::always("# Rust: BlockBasedOptions::set_block_size({bytes})"),
                 ChangeLine::always("# C++: BlockBasedTableOptions::block_size = {bytes}"),
                 ChangeLine::always(
-                    "# In a running program: DB::SetOptions(family, {{\"block_based_table_factory\",",
+                    "# In a running program, for each family: DB::SetOptions(family,",
                 ),
-                ChangeLine::always("#   \"{block_size={bytes};}\"}})"),
+                ChangeLine::always(
+                    "#   {{\"block_based_table_factory\", \"{block_size={bytes};}\"}})",
+                ),
                 ChangeLine::always(
                     "# Files have it when they are written anew: CompactRange(), with",
                 ),
@@ -100,8 +117,19 @@ pub static KIND: DatabaseKind = DatabaseKind {
         buffer: Change {
             place: OPTIONS_FILE,
             lines: &[
-                ChangeLine::always("block_cache={bytes}"),
                 ChangeLine::always("cache_index_and_filter_blocks=true"),
+                // RocksDB reads block_cache from the file, and writes the next file without it.
+                ChangeLine::always("# One cache for all families, which only code can set:"),
+                ChangeLine::always(
+                    "# Rust: BlockBasedOptions::set_block_cache(&Cache::new_lru_cache({bytes}))",
+                ),
+                ChangeLine::always(
+                    "# C++: BlockBasedTableOptions::block_cache = NewLRUCache({bytes})",
+                ),
+                ChangeLine::always(
+                    "# below 2 GiB with num_shard_bits, so that a shard has 32 MiB or more,",
+                ),
+                ChangeLine::always("# and write buffers of a third of that (db_write_buffer_size)"),
             ],
             costs: &[],
         },
@@ -118,6 +146,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
             format: Format {
                 compression: known.map_or(0, |(_, number)| *number),
                 bloom_bits: u32::try_from(bloom_bits).unwrap_or(0),
+                block_sizes: options.given_value(BLOCK_SIZES).unwrap_or_default(),
             },
         }))
     },

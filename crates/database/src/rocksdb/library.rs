@@ -8,6 +8,7 @@
 use std::{
     collections::BTreeMap,
     env,
+    error::Error,
     ffi::{c_char, c_double, c_int, c_uchar, c_uint},
     fs,
     path::{Path, PathBuf},
@@ -79,6 +80,7 @@ functions! {
     compact_range_cf_opt(*mut Db, *mut ColumnFamily, *mut CompactOptions, *const c_char, usize, *const c_char, usize);
     compactoptions_create() -> *mut CompactOptions;
     compactoptions_destroy(*mut CompactOptions);
+    compactoptions_set_bottommost_level_compaction(*mut CompactOptions, c_uchar);
     create_iterator_cf(*mut Db, *const ReadOptions, *mut ColumnFamily) -> *mut Iterator;
     filterpolicy_create_bloom(c_double) -> *mut FilterPolicy;
     flush_cf(*mut Db, *const FlushOptions, *mut ColumnFamily, Refusal);
@@ -116,9 +118,11 @@ functions! {
     options_set_info_log_level(*mut Options, c_int);
     options_set_keep_log_file_num(*mut Options, usize);
     options_set_level_compaction_dynamic_level_bytes(*mut Options, c_uchar);
+    options_set_max_bytes_for_level_base(*mut Options, u64);
     options_set_max_write_buffer_size_to_maintain(*mut Options, i64);
     options_set_stats_dump_period_sec(*mut Options, c_uint);
     options_set_stats_persist_period_sec(*mut Options, c_uint);
+    options_set_target_file_size_base(*mut Options, u64);
     options_set_use_direct_io_for_flush_and_compaction(*mut Options, c_uchar);
     options_set_use_direct_reads(*mut Options, c_uchar);
     options_statistics_get_string(*mut Options) -> *mut c_char;
@@ -168,8 +172,24 @@ pub(super) const LIBRARY: &str = "library";
 /// A library that was loaded. It stays so: RocksDB's threads never end.
 pub(super) struct Library {
     pub(super) functions: Functions,
+    get_version: Option<GetVersion>,
     /// Its file, links followed.
     pub(super) path: PathBuf,
+}
+
+/// `rocksdb::GetRocksVersionAsString(bool with_patch)` of `rocksdb/version.h`, for which the interface of C has
+/// no call.
+type GetVersion = unsafe extern "C" fn(bool) -> CxxString;
+
+/// Its name in libraries that were built with libstdc++ and its strings of 2015.
+const GET_VERSION: &str = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+
+/// A string of libstdc++ (`basic_string.h`): one of at most 15 bytes is in it.
+#[repr(C)]
+struct CxxString {
+    bytes: *const u8,
+    length: usize,
+    short: [u8; 16],
 }
 
 /// The libraries that this process has loaded, by what names them.
@@ -188,6 +208,8 @@ impl Library {
             None => installed().ok_or_else(missing)?,
         };
         let path = fs::canonicalize(&path).map_err(|error| unusable(&path, &error.to_string()))?;
+        // Opening a pipe would wait for a program that writes to it.
+        crate::files::check_is_file(&path).map_err(|_| unusable(&path, "it is no file"))?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = loaded.get(&path) {
             return Ok(library);
@@ -198,15 +220,28 @@ impl Library {
     }
 
     fn load(path: &Path) -> Result<Self> {
-        let failed = |error: libloading::Error| unusable(path, &error.to_string());
+        let failed = |error: libloading::Error| unusable(path, &with_causes(&error));
         // SAFETY: whoever names a library, or has installed RocksDB, wants its code to run.
         let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
         let functions = Functions::find(&library).map_err(failed)?;
+        // SAFETY: the name has the arguments in it, and libstdc++'s strings.
+        let get_version = unsafe { library.get::<GetVersion>(GET_VERSION) };
+        let get_version = get_version.ok().map(|symbol| *symbol);
         std::mem::forget(library);
         Ok(Self {
             functions,
+            get_version,
             path: path.to_owned(),
         })
+    }
+
+    /// The version as it tells it; `None` where it cannot be asked.
+    pub(super) fn told_version(&self) -> Option<String> {
+        // SAFETY: it only makes a text. One that is not in the string itself would be lost memory.
+        let text = unsafe { self.get_version?(true) };
+        let bytes = text.short.get(..text.length)?;
+        let _where_it_was = text.bytes;
+        Some(str::from_utf8(bytes).ok()?.to_owned())
     }
 
     /// Calls a function that may refuse.
@@ -236,12 +271,23 @@ impl Library {
     }
 }
 
+/// The loader's own words are a cause.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
 fn unusable(path: &Path, said: &str) -> DatabaseError {
     DatabaseError::Setting {
         database: "rocksdb",
         setting: LIBRARY,
         value: path.display().to_string(),
-        reason: format!("it is no librocksdb.so of version 7.8 or newer ({said})"),
+        reason: format!("it cannot be used as librocksdb.so of version 7.8 or newer ({said})"),
     }
 }
 
@@ -277,9 +323,11 @@ fn newest_in(directory: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(directory).ok()?;
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let newest = files
-        .filter_map(|name| Some((version_in(&name)?, name)))
+        .filter_map(|name| Some((version_in(&name)?, directory.join(name))))
+        // A link may lead nowhere.
+        .filter(|(_, path)| path.exists())
         .max()?;
-    Some(directory.join(newest.1))
+    Some(newest.1)
 }
 
 /// The numbers of `librocksdb.so.7.8`; none of `librocksdb.so`.
@@ -324,6 +372,11 @@ mod tests {
         assert!(error(&path).contains("librocksdb.so"));
         fs::write(&path, "no library").unwrap();
         let said = error(&path);
-        assert!(said.contains("is no librocksdb.so"), "{said}");
+        assert!(
+            said.contains("file too short") || said.contains("ELF"),
+            "{said}"
+        );
+        let directory = error(scratch.path());
+        assert!(directory.contains("it is no file"), "{directory}");
     }
 }

@@ -44,7 +44,7 @@ fn finish(store: Store, path: &Path) -> Result<ByteCount> {
 pub(super) fn load(
     library: &'static Library,
     path: &Path,
-    (format, page_size): (Format, PageSize),
+    (format, page_size): (&Format, PageSize),
     workload: &dyn Workload,
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
@@ -68,7 +68,7 @@ pub(super) fn derive(
     library: &'static Library,
     from: &Path,
     to: &Path,
-    (format, page_size): (Format, PageSize),
+    (format, page_size): (&Format, PageSize),
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();

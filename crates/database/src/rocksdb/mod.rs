@@ -10,7 +10,7 @@ mod load;
 mod running;
 mod statistics;
 mod store;
-mod threads;
+mod usage;
 mod version;
 
 use std::{path::Path, sync::Arc};
@@ -79,7 +79,17 @@ impl Database for RocksDb {
     }
 
     fn accept_workload(&self, workload: &dyn Workload) -> Result<()> {
-        keyed::accept_workload(&KIND, workload)
+        keyed::accept_workload(&KIND, workload)?;
+        let layout = Layout::new(workload);
+        let is_unknown = |name: &str| !layout.trees().iter().any(|tree| tree == name);
+        let mut names = self.format.block_sizes.iter().map(|(name, _)| name);
+        match names.find(|name| is_unknown(name)) {
+            None => Ok(()),
+            Some(unknown) => {
+                let reason = format!("the families are {}", layout.trees().join(", "));
+                Err(KIND.refuse(kind::BLOCK_SIZES, unknown, reason))
+            }
+        }
     }
 
     fn estimate(&self, workload: &dyn Workload, _: PageSize) -> ByteCount {
@@ -88,6 +98,10 @@ impl Database for RocksDb {
 
     fn find_programs(&self) -> Result<()> {
         self.library().map(|_| ())
+    }
+
+    fn holds(&self, memory: ByteCount) -> ByteCount {
+        Memory::of(memory).cache
     }
 
     fn logs(&self) -> ByteCount {
@@ -101,7 +115,7 @@ impl Database for RocksDb {
         workload: &dyn Workload,
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport> {
-        let format = (self.format, page_size);
+        let format = (&self.format, page_size);
         let path = snapshot.join(DATABASE);
         load::load(self.library()?, &path, format, workload, progress)
     }
@@ -124,7 +138,7 @@ impl Database for RocksDb {
         let (library, path) = (self.library()?, run.join(DATABASE));
         check_is_database(&path)?;
         let running =
-            running::RunningRocksDb::start(library, &path, self.format, settings, workload)?;
+            running::RunningRocksDb::start(library, &path, &self.format, settings, workload)?;
         Ok(Box::new(running))
     }
 
@@ -158,7 +172,7 @@ impl Derive for RocksDb {
         page_size: PageSize,
         progress: &mut Progress<'_>,
     ) -> Result<LoadReport> {
-        let format = (self.format, page_size);
+        let format = (&self.format, page_size);
         let (from, to) = (from.join(DATABASE), to.join(DATABASE));
         load::derive(self.library()?, &from, &to, format, progress)
     }

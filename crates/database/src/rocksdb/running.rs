@@ -13,7 +13,7 @@ use super::{
     library::Library,
     statistics,
     store::{Format, Handle, Memory, Purpose, Store},
-    threads, version,
+    usage, version,
 };
 use crate::{
     Counters, Result, Running, Settings, StoragePath,
@@ -40,7 +40,7 @@ impl RunningRocksDb {
     pub(super) fn start(
         library: &'static Library,
         path: &Path,
-        format: Format,
+        format: &Format,
         settings: &Settings,
         workload: &dyn Workload,
     ) -> Result<Self> {
@@ -58,7 +58,7 @@ impl RunningRocksDb {
             layout,
             plans,
             numbers,
-            read_before: threads::bytes_read(),
+            read_before: usage::bytes_read(),
             told: Mutex::default(),
         })
     }
@@ -77,11 +77,12 @@ impl Running for RunningRocksDb {
     }
 
     /// Bytes that are read are the process's, which has no other database: all of them are direct.
+    /// Threads that merge files work beside the clients, so their processor time is in no
+    /// transaction's.
     fn counters(&self) -> Counters {
-        let read = threads::bytes_read().saturating_sub(self.read_before);
+        let read = usage::bytes_read().saturating_sub(self.read_before);
         let now = Counters {
             read_bytes: ByteCount::new(read),
-            cpu_time: threads::user_time(),
             ..statistics::counters(&self.store.statistics())
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +97,7 @@ impl Running for RunningRocksDb {
             (
                 "memory",
                 "three quarters block cache, with blocks of indexes and filters; a quarter write \
-                 buffers"
+                 buffers. Merging takes more (docs/rocksdb.md)"
                     .into(),
             ),
             ("sync", "durable: the log is flushed at each commit".into()),

@@ -20,29 +20,63 @@ use super::{
     failure::{Text, sort},
     library::{self, Library},
 };
-use crate::keyed::{Order, TreeId, Visit};
+use crate::{
+    keyed::{Order, TreeId, Visit},
+    options::PageSizesByName,
+};
 
 /// The family that each database has, and that no tree is in.
 const DEFAULT_FAMILY: &str = "default";
 
 /// What files are written with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
     /// As `rocksdb_no_compression` and others number them.
     pub(super) compression: c_int,
     /// Bits of a Bloom filter for each key; 0 is none.
     pub(super) bloom_bits: u32,
+    /// Block sizes of trees that have one of their own.
+    pub(super) block_sizes: PageSizesByName,
 }
 
 /// What a database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum Purpose<'f> {
     /// To be filled, with blocks of this size: it is made, and has no log.
-    Fill(Format, PageSize),
+    Fill(&'f Format, PageSize),
     /// To run, with blocks of this size: commits are durable.
-    Run(Format, PageSize, Memory),
+    Run(&'f Format, PageSize, Memory),
     /// To be read by nobody else.
     Inspect,
+}
+
+impl<'f> Purpose<'f> {
+    fn format(self) -> Option<(&'f Format, PageSize)> {
+        match self {
+            Self::Fill(format, page_size) | Self::Run(format, page_size, _) => {
+                Some((format, page_size))
+            }
+            Self::Inspect => None,
+        }
+    }
+
+    fn memory(self) -> Memory {
+        match self {
+            Self::Run(_, _, memory) => memory,
+            Self::Fill(..) | Self::Inspect => Memory {
+                cache: INSPECT_CACHE,
+                write_buffers: FILL_WRITE_BUFFERS,
+            },
+        }
+    }
+
+    /// The block size of a tree; `None` where files are only read.
+    fn block_size(self, tree: &str) -> Option<PageSize> {
+        let (format, page_size) = self.format()?;
+        let mut own = format.block_sizes.iter();
+        let own = own.find(|(name, _)| name == tree).map(|(_, size)| *size);
+        Some(own.unwrap_or(page_size))
+    }
 }
 
 /// How a memory is divided.
@@ -67,6 +101,27 @@ impl Memory {
     }
 }
 
+/// How large levels and files of merged rows are.
+struct Levels {
+    /// The first level below the files of write buffers.
+    base: ByteCount,
+    file: ByteCount,
+}
+
+impl Levels {
+    /// RocksDB's own sizes, 256 and 64 MiB, are four times and once its own write buffer of 64 MiB
+    /// (`include/rocksdb/advanced_options.h`). Smaller buffers keep that: with 8 MiB and 255 MiB of data,
+    /// whose size lay about the level's, one block size rewrote all data in a merge and another a
+    /// tenth of it.
+    fn of(write_buffers: ByteCount) -> Self {
+        let file = write_buffers.clamp(ByteCount::mib(1), ByteCount::mib(64));
+        Self {
+            base: file.saturating_mul(4),
+            file,
+        }
+    }
+}
+
 /// Write buffers while rows are loaded.
 const FILL_WRITE_BUFFERS: ByteCount = ByteCount::mib(128);
 
@@ -79,6 +134,10 @@ const ARENA_BLOCK_MAX: u64 = 1 << 20;
 
 /// As RocksDB rounds sizes of arena blocks.
 const ARENA_BLOCK_MIN: u64 = 1 << 12;
+
+/// Files at the bottom are merged as well (`BottommostLevelCompaction::kForce`): RocksDB would else do that
+/// when the first snapshot is released, and each run would begin with writing all rows anew.
+const REWRITE_ALL: u8 = 2;
 
 /// The property that counts failures of threads of its own.
 const BACKGROUND_ERRORS: &CStr = c"rocksdb.background-errors";
@@ -102,51 +161,68 @@ fn shard_bits(cache: ByteCount) -> c_int {
     parts.ilog2().min(SHARD_BITS_MAX).cast_signed()
 }
 
-/// How all column families of a database are opened.
+/// A block cache.
+struct BlockCache {
+    library: &'static Library,
+    raw: *mut library::Cache,
+}
+
+impl BlockCache {
+    fn new(library: &'static Library, capacity: ByteCount) -> Self {
+        let f = &library.functions;
+        // SAFETY: the options are freed when the cache has been made of them.
+        let raw = unsafe {
+            let lru = (f.lru_cache_options_create)();
+            (f.lru_cache_options_set_capacity)(lru, bytes(capacity));
+            (f.lru_cache_options_set_num_shard_bits)(lru, shard_bits(capacity));
+            let raw = (f.cache_create_lru_opts)(lru);
+            (f.lru_cache_options_destroy)(lru);
+            raw
+        };
+        Self { library, raw }
+    }
+}
+
+impl Drop for BlockCache {
+    fn drop(&mut self) {
+        // SAFETY: who uses the cache holds it as well.
+        unsafe { (self.library.functions.cache_destroy)(self.raw) };
+    }
+}
+
+fn bytes(count: ByteCount) -> usize {
+    usize::try_from(count.get()).unwrap_or(usize::MAX)
+}
+
+/// How column families with one block size are opened, and the database with the first of them.
 struct Opening {
     library: &'static Library,
+    /// `None` where files are only read.
+    block_size: Option<PageSize>,
     options: *mut library::Options,
     table: *mut library::BlockOptions,
 }
 
 impl Opening {
-    fn new(library: &'static Library, purpose: Purpose, families: usize) -> Self {
+    fn new(
+        purpose: Purpose<'_>,
+        block_size: Option<PageSize>,
+        families: usize,
+        cache: &BlockCache,
+    ) -> Self {
+        let library = cache.library;
         let f = &library.functions;
-        let (format, page_size, memory) = match purpose {
-            Purpose::Fill(format, page_size) => {
-                let memory = Memory {
-                    cache: INSPECT_CACHE,
-                    write_buffers: FILL_WRITE_BUFFERS,
-                };
-                (Some(format), Some(page_size), memory)
-            }
-            Purpose::Run(format, page_size, memory) => (Some(format), Some(page_size), memory),
-            Purpose::Inspect => {
-                let memory = Memory {
-                    cache: INSPECT_CACHE,
-                    write_buffers: FILL_WRITE_BUFFERS,
-                };
-                (None, None, memory)
-            }
-        };
-        let bytes = |count: ByteCount| usize::try_from(count.get()).unwrap_or(usize::MAX);
+        let write_buffers = purpose.memory().write_buffers;
         // SAFETY: options are made, set with values that they take, and freed by `drop`.
         unsafe {
             let table = (f.block_based_options_create)();
-            let lru = (f.lru_cache_options_create)();
-            (f.lru_cache_options_set_capacity)(lru, bytes(memory.cache));
-            (f.lru_cache_options_set_num_shard_bits)(lru, shard_bits(memory.cache));
-            let cache = (f.cache_create_lru_opts)(lru);
-            (f.lru_cache_options_destroy)(lru);
-            (f.block_based_options_set_block_cache)(table, cache);
-            // The options hold it as well.
-            (f.cache_destroy)(cache);
+            (f.block_based_options_set_block_cache)(table, cache.raw);
             (f.block_based_options_set_cache_index_and_filter_blocks)(table, 1);
-            if let Some(page_size) = page_size {
-                (f.block_based_options_set_block_size)(table, page_size.get() as usize);
+            if let Some(size) = block_size {
+                (f.block_based_options_set_block_size)(table, size.get() as usize);
             }
             let options = (f.options_create)();
-            if let Some(format) = format {
+            if let Some((format, _)) = purpose.format() {
                 if format.bloom_bits > 0 {
                     let filter = (f.filterpolicy_create_bloom)(format.bloom_bits.into());
                     // The options own it from here on.
@@ -157,10 +233,13 @@ impl Opening {
             (f.options_set_block_based_table_factory)(options, table);
             (f.options_set_use_direct_reads)(options, 1);
             (f.options_set_use_direct_io_for_flush_and_compaction)(options, 1);
-            (f.options_set_db_write_buffer_size)(options, bytes(memory.write_buffers));
-            let arena = memory.write_buffers.get() / (8 * families as u64);
+            (f.options_set_db_write_buffer_size)(options, bytes(write_buffers));
+            let arena = write_buffers.get() / (8 * families as u64);
             let arena = arena.clamp(ARENA_BLOCK_MIN, ARENA_BLOCK_MAX);
             (f.options_set_arena_block_size)(options, arena as usize);
+            let levels = Levels::of(write_buffers);
+            (f.options_set_max_bytes_for_level_base)(options, levels.base.get());
+            (f.options_set_target_file_size_base)(options, levels.file.get());
             // Else transactions keep buffers that are on disk already, up to 128 MiB a family, beyond
             // the memory.
             (f.options_set_max_write_buffer_size_to_maintain)(options, 1);
@@ -182,10 +261,37 @@ impl Opening {
             }
             Self {
                 library,
+                block_size,
                 options,
                 table,
             }
         }
+    }
+
+    /// The openings of all these families, and which of them each family has. The first is that of the
+    /// default family, which comes last.
+    fn all(
+        library: &'static Library,
+        purpose: Purpose<'_>,
+        trees: &[String],
+    ) -> (Vec<Self>, Vec<usize>) {
+        let cache = BlockCache::new(library, purpose.memory().cache);
+        let families = trees.len() + 1;
+        let of = |size| Self::new(purpose, size, families, &cache);
+        let usual = purpose.block_size(DEFAULT_FAMILY);
+        let mut openings = vec![of(usual)];
+        let sizes = trees.iter().map(|tree| purpose.block_size(tree));
+        let positions = sizes.chain([usual]).map(|size| {
+            let known = openings
+                .iter()
+                .position(|opening| opening.block_size == size);
+            known.unwrap_or_else(|| {
+                openings.push(of(size));
+                openings.len() - 1
+            })
+        });
+        let positions = positions.collect();
+        (openings, positions)
     }
 }
 
@@ -208,7 +314,7 @@ pub(super) struct Store {
     /// By [`TreeId`], and then the default one.
     families: Vec<*mut library::ColumnFamily>,
     /// What its statistics are asked of.
-    opening: Opening,
+    options: Opening,
 }
 
 #[derive(Clone, Copy)]
@@ -232,7 +338,7 @@ impl Store {
     pub(super) fn open(
         library: &'static Library,
         path: &Path,
-        purpose: Purpose,
+        purpose: Purpose<'_>,
         trees: &[String],
     ) -> Result<Self> {
         let context = || format!("open {}", path.display());
@@ -245,12 +351,15 @@ impl Store {
         let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
         let count = c_int::try_from(names.len())
             .map_err(|error| ConnectionError::other(context(), error))?;
-        let opening = Opening::new(library, purpose, names.len());
-        let all = vec![opening.options.cast_const(); names.len()];
+        let (mut openings, positions) = Opening::all(library, purpose, trees);
+        let all: Vec<*const library::Options> = positions
+            .into_iter()
+            .map(|position| openings[position].options.cast_const())
+            .collect();
+        let options = openings[0].options;
         let mut families = vec![ptr::null_mut(); names.len()];
         // SAFETY: names end with NUL and live; each list is as long as `count` says.
         let opened = library.ask(|f, refusal| unsafe {
-            let options = opening.options;
             let (name, names, all) = (name.as_ptr(), names.as_ptr(), all.as_ptr());
             let handles = families.as_mut_ptr();
             match purpose {
@@ -282,7 +391,7 @@ impl Store {
             path: path.to_owned(),
             opened: opened.map_err(|text| sort(text, context))?,
             families,
-            opening,
+            options: openings.swap_remove(0),
         })
     }
 
@@ -294,11 +403,12 @@ impl Store {
         let context = || format!("open {}", path.display());
         let name = CString::new(path.as_os_str().as_bytes());
         let name = name.map_err(|error| ConnectionError::other(context(), error))?;
-        let opening = Opening::new(library, Purpose::Inspect, 1);
+        let (openings, _) = Opening::all(library, Purpose::Inspect, &[]);
+        let options = openings[0].options;
         let mut length = 0;
         // SAFETY: the name ends with NUL and lives.
         let list = library.ask(|f, refusal| unsafe {
-            (f.list_column_families)(opening.options, name.as_ptr(), &raw mut length, refusal)
+            (f.list_column_families)(options, name.as_ptr(), &raw mut length, refusal)
         });
         let list = list.map_err(|text| sort(text, context))?;
         let mut trees = Vec::new();
@@ -317,7 +427,7 @@ impl Store {
     pub(super) fn statistics(&self) -> String {
         let f = &self.library.functions;
         // SAFETY: the options are those that it was opened with.
-        let text = unsafe { (f.options_statistics_get_string)(self.opening.options) };
+        let text = unsafe { (f.options_statistics_get_string)(self.options.options) };
         self.library.take(text).unwrap_or_default()
     }
 
@@ -341,15 +451,16 @@ impl Store {
             // SAFETY: as above.
             unsafe {
                 let options = (f.compactoptions_create)();
+                (f.compactoptions_set_bottommost_level_compaction)(options, REWRITE_ALL);
                 (f.compact_range_cf_opt)(db, *family, options, ptr::null(), 0, ptr::null(), 0);
                 (f.compactoptions_destroy)(options);
             }
         }
         let mut errors = 0;
         // SAFETY: the name ends with NUL.
-        unsafe { (f.property_int)(db, BACKGROUND_ERRORS.as_ptr(), &raw mut errors) };
+        let asked = unsafe { (f.property_int)(db, BACKGROUND_ERRORS.as_ptr(), &raw mut errors) };
         match errors {
-            0 => Ok(()),
+            0 if asked == 0 => Ok(()),
             // Merging tells of none itself.
             _ => Err(ConnectionError::other(
                 format!("merge files of {}", self.path.display()),
@@ -459,7 +570,7 @@ pub(super) struct Handle {
     write: *mut library::WriteOptions,
     options: *mut library::TransactionOptions,
     open: Open,
-    /// The last transaction that wrote, to be used again; null before the first.
+    /// The transaction that writes; null where none does.
     transaction: *mut library::Transaction,
 }
 
@@ -500,6 +611,7 @@ impl Handle {
 
     /// Begins to read, as of now.
     pub(super) fn begin_read(&mut self) {
+        self.end();
         let f = &self.store.library.functions;
         let snapshot = match self.store.opened {
             Opened::Plain(_) => ptr::null(),
@@ -513,16 +625,16 @@ impl Handle {
 
     /// Begins to read as of now, and to write.
     pub(super) fn begin_write(&mut self) -> Result<()> {
+        self.end();
         let f = &self.store.library.functions;
         let Opened::Transactional(db) = self.store.opened else {
             let why = "it was opened for reading";
             return Err(ConnectionError::other("begin to write", why));
         };
-        // SAFETY: the snapshot is the transaction's, and lives as long as it is open; its handle is
-        // freed here.
+        // SAFETY: the snapshot is the transaction's, and lives as long as that; its handle is freed
+        // here.
         unsafe {
-            self.transaction =
-                (f.transaction_begin)(db, self.write, self.options, self.transaction);
+            self.transaction = (f.transaction_begin)(db, self.write, self.options, ptr::null_mut());
             let snapshot = (f.transaction_get_snapshot)(self.transaction);
             (f.readoptions_set_snapshot)(self.read, snapshot);
             (f.free)(snapshot.cast_mut().cast());
@@ -573,6 +685,11 @@ impl Handle {
         {
             // SAFETY: it is this database's, and nobody has it any more.
             unsafe { (f.transactiondb_release_snapshot)(db, snapshot) };
+        }
+        if !self.transaction.is_null() {
+            // SAFETY: it has ended; its snapshot goes with it, which lives as long.
+            unsafe { (f.transaction_destroy)(self.transaction) };
+            self.transaction = ptr::null_mut();
         }
         self.open = Open::None;
     }
@@ -669,7 +786,7 @@ impl Handle {
                 (_, Opened::Plain(db)) => (f.create_iterator_cf)(db, self.read, family),
             }
         };
-        let iterator = Entries {
+        let mut iterator = Entries {
             library: self.store.library,
             iterator,
         };
@@ -719,9 +836,6 @@ impl Drop for Handle {
         let f = &self.store.library.functions;
         // SAFETY: all were made for this client, and the database is still open.
         unsafe {
-            if !self.transaction.is_null() {
-                (f.transaction_destroy)(self.transaction);
-            }
             (f.transaction_options_destroy)(self.options);
             (f.writeoptions_destroy)(self.write);
             (f.readoptions_destroy)(self.read);
@@ -736,7 +850,7 @@ struct Entries {
 }
 
 impl Entries {
-    fn seek(&self, from: &[u8], order: Order) {
+    fn seek(&mut self, from: &[u8], order: Order) {
         let f = &self.library.functions;
         let (bytes, length) = (from.as_ptr().cast(), from.len());
         // SAFETY: the key has as many bytes as it is told.
@@ -752,7 +866,7 @@ impl Entries {
         }
     }
 
-    fn step(&self, order: Order) {
+    fn step(&mut self, order: Order) {
         let f = &self.library.functions;
         // SAFETY: it is at an entry.
         unsafe {
@@ -767,8 +881,8 @@ impl Entries {
     fn entry(&self) -> Option<(&[u8], &[u8])> {
         let f = &self.library.functions;
         let (mut key_length, mut value_length) = (0, 0);
-        // SAFETY: keys and values live until the iterator moves, which borrows of it outlive in no
-        // caller: each is done with before `step`.
+        // SAFETY: keys and values live until the iterator moves, which is not possible while they are
+        // borrowed.
         unsafe {
             if (f.iter_valid)(self.iterator) == 0 {
                 return None;

@@ -1,48 +1,23 @@
-//! The version of a library, as it writes it into each database's options.
+//! The version of a library, and the one that wrote a database.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    sync::{LazyLock, Mutex, PoisonError},
-};
+use std::{fs, path::Path};
 
-use octavo_units::PageSize;
-
-use super::{
-    library::Library,
-    store::{Format, Purpose, Store},
-};
+use super::library::Library;
 
 /// Before the version in the file of options (RocksDB's `options/options_parser.cc`).
 const KEY: &str = "rocksdb_version=";
 
-/// What was found of each library.
-static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, String>>> = LazyLock::new(Mutex::default);
-
-/// The version of a library: its C interface has no call for it, so a small database is made in a
-/// directory for temporary files, and removed. Unknown where that cannot be done.
-pub(super) fn of(library: &'static Library) -> String {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(version) = known.get(&library.path) {
-        return version.clone();
-    }
-    let version = tried(library);
-    let version = version.unwrap_or_else(|| "of an unknown version".into());
-    known.insert(library.path.clone(), version.clone());
-    version
-}
-
-fn tried(library: &'static Library) -> Option<String> {
-    let directory = tempfile::tempdir().ok()?;
-    let path = directory.path().join("version");
-    let plain = Format {
-        compression: 0,
-        bloom_bits: 0,
+/// The version of a library: as it tells it, or else as the name of its file does, such as
+/// `librocksdb.so.7.8.3`. No database is opened for it: threads that RocksDB starts stay for good, and would
+/// not see what is mounted later.
+pub(super) fn of(library: &Library) -> String {
+    let in_name = || {
+        let name = library.path.file_name()?.to_str()?;
+        let (_, version) = name.split_once(".so.")?;
+        Some(version.to_owned())
     };
-    let purpose = Purpose::Fill(plain, PageSize::kib(4));
-    drop(Store::open(library, &path, purpose, &[]).ok()?);
-    written_in(&path)
+    let version = library.told_version().or_else(in_name);
+    version.unwrap_or_else(|| "of an unknown version".into())
 }
 
 /// The version that wrote a database's options.

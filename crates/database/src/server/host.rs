@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     path::Path,
     process::{ChildStdin, ChildStdout},
     time::Duration,
@@ -47,7 +47,8 @@ impl HostProcess {
             group: None,
             on_death: Signal::KILL,
             input: None,
-            environment: inherited(),
+            // A library may need what is preloaded, or be tuned by it: all as in the user's own program.
+            environment: env::vars_os().collect(),
         })?;
         Ok((Self { server }, input, output))
     }
@@ -78,6 +79,11 @@ impl HostProcess {
         })
     }
 
+    /// Ends it, held or not, whatever it does.
+    pub fn kill(&self) {
+        self.server.kill();
+    }
+
     /// Waits until it has ended by itself, and kills it if it does not.
     ///
     /// # Errors
@@ -94,14 +100,4 @@ impl HostProcess {
             }
         }
     }
-}
-
-/// Where libraries are looked for.
-fn inherited() -> Vec<(OsString, OsString)> {
-    let name = "LD_LIBRARY_PATH";
-    let value = env::var_os(name);
-    value
-        .map(|value| (name.into(), value))
-        .into_iter()
-        .collect()
 }

@@ -24,6 +24,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     title: "SQLite",
     is_server: false,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[
         OptionKind {

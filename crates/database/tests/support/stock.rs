@@ -24,6 +24,7 @@ pub static STOCK: DatabaseKind = DatabaseKind {
     title: "SQLite on its own",
     is_server: false,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[],
     page_sizes: PageSizes {

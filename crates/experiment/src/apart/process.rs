@@ -10,7 +10,7 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use octavo_database::{Counters, DatabaseError, HostProcess, Running, StoragePath};
@@ -24,6 +24,9 @@ use super::{
 };
 use crate::{plan::Cell, resolved::ResolvedPlan};
 
+/// How long the transactions that run may take to end, once no further one is to begin.
+const HALTING_MAX: Duration = Duration::from_secs(30);
+
 /// How often the interrupt is looked at while an answer is waited for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -36,10 +39,22 @@ struct Link {
 struct Line {
     requests: ChildStdin,
     answers: Receiver<Answer>,
-    /// While the process stands still nobody answers: what it counted last.
-    counted: Counters,
-    is_still: bool,
+    /// What it counted last.
+    counted: Option<Counters>,
+    state: State,
 }
+
+/// What the process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Still,
+    /// Since it was let go nobody has asked what it has counted.
+    LetGo,
+    AtWork,
+}
+
+/// How long a process may take to close its sessions and its database.
+const CLOSING_MAX: Duration = Duration::from_secs(600);
 
 /// A database in a process of its own.
 pub(crate) struct Apart {
@@ -72,6 +87,7 @@ pub(crate) fn start(
     resolved: &ResolvedPlan<'_>,
     (number, cell): (usize, &Cell),
     seed: Seed,
+    interrupted: &dyn Fn() -> bool,
 ) -> Result<Apart, DatabaseError> {
     let copy = resolved.copy(number, cell);
     let (process, mut requests, output) = HostProcess::start(program, OsStr::new(COMMAND), &copy)?;
@@ -81,18 +97,21 @@ pub(crate) fn start(
         cell: number,
         seed,
     };
-    // One that is gone is told by its silence.
-    let _gone = send(&mut requests, &job);
+    send(&mut requests, &job).map_err(|error| lost(&error.to_string()))?;
     let link = Arc::new(Link {
         process,
         line: Mutex::new(Line {
             requests,
             answers: answers(output),
-            counted: Counters::default(),
-            is_still: false,
+            counted: None,
+            state: State::AtWork,
         }),
     });
-    let started = link.line().answer(&|| false);
+    // What does not start in time, or is no longer wanted, is killed when it is dropped.
+    let begun = Instant::now();
+    let started = link
+        .line()
+        .answer(&|| interrupted() || begun.elapsed() >= CLOSING_MAX);
     let (conditions, storage_path) = match started.map_err(|error| link.explained(error))? {
         Answer::Started(conditions, storage_path) => (conditions, storage_path),
         other => return Err(odd(&other)),
@@ -136,18 +155,25 @@ impl Link {
 
     /// An error with the process's last words, if it has ended of that.
     fn explained(&self, error: DatabaseError) -> DatabaseError {
-        match self.process.ended() {
-            Err(ended) if matches!(error, DatabaseError::Connection(ConnectionError::Lost(_))) => {
-                ended
+        match error {
+            DatabaseError::Connection(ConnectionError::Lost(why)) => {
+                // Whatever it said last, it says no more.
+                self.process.kill();
+                match self.process.death() {
+                    Some(words) => lost(&words),
+                    None => ConnectionError::Lost(why).into(),
+                }
             }
-            _ => error,
+            error => error,
         }
     }
 }
 
 impl Line {
+    /// Asks what is answered soon.
     fn ask(&mut self, request: Request) -> Result<Answer, DatabaseError> {
-        self.ask_until(request, &|| false)
+        let begun = Instant::now();
+        self.ask_until(request, &|| begun.elapsed() >= CLOSING_MAX)
     }
 
     /// Asks, and waits for the answer. Tells the process to halt once `interrupted`, and waits on.
@@ -156,12 +182,17 @@ impl Line {
         request: Request,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Answer, DatabaseError> {
+        if self.state == State::Still {
+            return Err(lost("its process stands still"));
+        }
         send(&mut self.requests, &request).map_err(|error| lost(&error.to_string()))?;
         self.answer(interrupted)
     }
 
+    /// Waits for an answer: once `interrupted` tells the process to halt, and then no longer than a
+    /// transaction may take.
     fn answer(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Answer, DatabaseError> {
-        let mut is_halted = false;
+        let mut halted: Option<Instant> = None;
         loop {
             match self.answers.recv_timeout(LOOK) {
                 Ok(Answer::Refused(refusal)) => return Err(refusal.error()),
@@ -169,13 +200,18 @@ impl Line {
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(lost("its process has ended"));
                 }
-                Err(RecvTimeoutError::Timeout) => {
-                    if !is_halted && interrupted() {
-                        is_halted = true;
+                Err(RecvTimeoutError::Timeout) => match halted {
+                    Some(since) if since.elapsed() >= HALTING_MAX => {
+                        return Err(DatabaseError::Stopped);
+                    }
+                    Some(_) => {}
+                    None if interrupted() => {
+                        halted = Some(Instant::now());
                         send(&mut self.requests, &Request::Halt)
                             .map_err(|error| lost(&error.to_string()))?;
                     }
-                }
+                    None => {}
+                },
             }
         }
     }
@@ -203,12 +239,16 @@ impl Running for ApartDatabase {
 
     fn counters(&self) -> Counters {
         let mut line = self.link.line();
-        if !line.is_still
-            && let Ok(Answer::Counters(counters)) = line.ask(Request::Counters)
-        {
-            line.counted = counters;
+        // Its threads work until it stands still, and from when it is let go: what they did since it
+        // was asked last is of the slice that begins.
+        let is_known = line.counted.is_some() && line.state != State::AtWork;
+        if line.state == State::LetGo {
+            line.state = State::AtWork;
         }
-        line.counted
+        if !is_known && let Ok(Answer::Counters(counters)) = line.ask(Request::Counters) {
+            line.counted = Some(counters);
+        }
+        line.counted.unwrap_or_default()
     }
 
     /// They are told when it is started.
@@ -227,19 +267,23 @@ impl Running for ApartDatabase {
     fn freeze(&self) -> Result<(), DatabaseError> {
         let mut line = self.link.line();
         self.link.process.freeze()?;
-        line.is_still = true;
+        line.state = State::Still;
         Ok(())
     }
 
     fn thaw(&self) -> Result<(), DatabaseError> {
         let mut line = self.link.line();
         self.link.process.thaw()?;
-        line.is_still = false;
+        line.state = State::LetGo;
         Ok(())
     }
 
     fn stop(self: Box<Self>) -> Result<(), DatabaseError> {
         let stopped = self.link.line().ask(Request::Stop);
+        if stopped.is_err() {
+            // It may be asked nothing more.
+            self.link.process.kill();
+        }
         match stopped.map_err(|error| self.link.explained(error))? {
             Answer::Stopped => self.link.process.ended(),
             other => Err(odd(&other)),
@@ -254,8 +298,15 @@ impl ApartLoad {
         transactions: u64,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<LoadSlice, DriverError> {
-        let mut line = self.link.line();
-        match line.ask_until(Request::Slice(transactions), interrupted)? {
+        let answer = {
+            let mut line = self.link.line();
+            line.ask_until(Request::Slice(transactions), interrupted)
+        };
+        if matches!(answer, Err(DatabaseError::Stopped)) {
+            // Its copy is thrown away, and it may not hear of anything else.
+            self.link.process.kill();
+        }
+        match answer? {
             Answer::Slice(done) => {
                 let slice = done.slice();
                 let counts = done.counts(self.kinds);

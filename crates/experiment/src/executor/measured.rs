@@ -453,7 +453,9 @@ impl Executor for MeasuredExecutor<'_> {
             let seat = match subject.database.kind().has_threads {
                 false => Seat::open(subject, workload, settings, isolation),
                 true => Seat::open_apart(subject, workload, || {
-                    apart::start(&self.program, resolved, (number, cell), seed)
+                    apart::start(&self.program, resolved, (number, cell), seed, &|| {
+                        monitor.interrupted()
+                    })
                 }),
             };
             let seat = match seat.map_err(|error| sorted(error, copy)) {

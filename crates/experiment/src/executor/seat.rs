@@ -9,7 +9,7 @@ use octavo_database::{Counters, DatabaseError};
 use octavo_driver::{
     Counts, DriverError, LoadSlice, Measurement, SliceSettings, SlicedLoad, WarmUpTotals,
 };
-use octavo_workload::{Audit, Workload};
+use octavo_workload::{Audit, ConnectionError, Workload};
 
 use super::Sitting;
 use crate::{
@@ -119,7 +119,12 @@ impl<'a> Seat<'a> {
             running,
             load,
             conditions,
-        } = start()?;
+        } = start().map_err(|error| match error {
+            DatabaseError::Connection(ConnectionError::Lost(why)) => {
+                RunError::Died(why.to_string())
+            }
+            error => error.into(),
+        })?;
         subject.told = conditions;
         let started = Started::of(Box::new(running), restored_by, begin);
         Self::of(subject, workload, started, Sessions::Apart(load))

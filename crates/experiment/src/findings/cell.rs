@@ -421,7 +421,7 @@ impl<'a> ByCell<'a> {
             tail: tail(&runs, &kinds),
             age: age(&self.every[number], &stands.batches, stands.from),
             stability: stability(slices, &stands.batches, &kinds),
-            per_transaction: per_transaction(&runs),
+            per_transaction: per_transaction(&runs, cell.page_size),
             energy: CellEnergy::from_runs(
                 &self.energy(number),
                 (place != group.reference)

@@ -83,6 +83,10 @@ fn is_processor_known_least(cell: &CellFindings) -> bool {
 /// an SSD. Chosen.
 const PAGE_WRITE_US: f64 = 100.0;
 
+/// Files of write buffers that a cell has to write before its answer knows what merging costs: RocksDB
+/// merges four at a time (`level0_file_num_compaction_trigger`), and one merge is no more than a sample.
+const FILES_WANTED: u64 = 8;
+
 /// The cell that met no checkpoint and may miss most by that, of those that the answers stand on: the
 /// reference, and what is advised or open. What is slower without any would be slower still.
 fn no_checkpoint(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
@@ -106,11 +110,12 @@ fn no_checkpoint(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
         let apart_us = of.time?.total_us / f64::from(of.cell.clients.max(1));
         Some(pages * write_us / apart_us)
     };
+    let merges = |of: &CellFindings| of.cell.database.kind().is_ok_and(|kind| kind.merges_files);
     let met_none = |of: &CellFindings| {
         let kind = of.cell.database.kind();
         kind.is_ok_and(|kind| runs_of(of).all(|run| kind.met_no_checkpoint(&run.load.counters)))
     };
-    let missing = findings.groups.iter().flat_map(|group| {
+    let stand = findings.groups.iter().flat_map(|group| {
         let advised = match &group.verdict {
             Verdict::Use { level, .. } => Some(level.to_string()),
             _ => None,
@@ -121,7 +126,24 @@ fn no_checkpoint(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
         };
         group.cells.iter().filter(stands_on)
     });
-    let missing = missing.filter(|of| met_none(of));
+    let stand: Vec<&CellFindings> = stand.collect();
+    let writes = |of: &CellFindings| {
+        let log = of.per_transaction.map(|per| per.log_written_bytes);
+        log.is_some_and(|log| log > 0.0)
+    };
+    let files =
+        |of: &CellFindings| -> u64 { runs_of(of).map(|run| run.load.counters.checkpoints).sum() };
+    let merging = stand.iter().filter(|of| merges(of) && writes(of));
+    let fewest = merging
+        .map(|of| (files(of), of))
+        .min_by_key(|(files, _)| *files);
+    if let Some((files, of)) = fewest.filter(|(files, _)| *files < FILES_WANTED) {
+        return Some(Caveat::HardlyMerged {
+            cell: of.cell.clone(),
+            files,
+        });
+    }
+    let missing = stand.into_iter().filter(|of| !merges(of) && met_none(of));
     let missing = missing.filter_map(|of| Some((share(of)?, of)));
     let (share, of) = missing.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     let logs = runs_of(of).map(|run| run.load.counters.log_written_bytes);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use octavo_database::{Counters, StoragePath};
+use octavo_units::PageSize;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -99,8 +100,8 @@ impl PerTransaction {
     }
 }
 
-/// Of runs that had any transactions.
-pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
+/// Of runs with this page size that had any transactions.
+pub(super) fn per_transaction(runs: &[&Figures], page_size: PageSize) -> Option<PerTransaction> {
     let of_runs = runs.iter().map(|run| run.load.transactions());
     let transactions: u64 = of_runs.fold(0, u64::saturating_add);
     if transactions == 0 {
@@ -157,7 +158,11 @@ pub(super) fn per_transaction(runs: &[&Figures]) -> Option<PerTransaction> {
             true => ratio(written, changed),
             false => f64::NAN,
         },
-        misses_read: (misses > 0.0 && are_reads_known).then(|| (reads / misses).min(1.0)),
+        // One request may read several pages.
+        misses_read: (misses > 0.0 && are_reads_known).then(|| {
+            let pages = read / f64::from(page_size.get());
+            (reads.max(pages) / misses).min(1.0)
+        }),
         device_reads_ratio: read_over(device(|of| of.reads), reads),
         device_read_ratio: read_over(device(|of| of.read_bytes.get()), read),
         device_written_ratio: over(device(|of| of.written_bytes.get()), written),

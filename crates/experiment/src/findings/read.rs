@@ -66,7 +66,7 @@ impl Findings {
         let is_ramps = plan.ramp.is_some();
         let ramps = ramps::ramps(&plan, &cells, &runs, &store.steps()?, |cell| {
             let runs: Vec<&Figures> = by_cell.figures[cell].values().copied().collect();
-            per_transaction(&runs)
+            per_transaction(&runs, cells[cell].page_size)
         });
         let sittings: HashSet<u32> = slices.iter().map(|slice| slice.key.sitting).collect();
         let warm_up = warm_up_of(store)?;

@@ -225,6 +225,17 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             percent(*share),
             until_checkpoint(findings)
         ),
+        Caveat::HardlyMerged { cell, files } => format!(
+            "{} with {}, so its figures know little of writing and merging files, and of what more files \
+             cost reads{another}. {}",
+            match files {
+                0 => "No write buffer was written to a file".to_owned(),
+                1 => "Only one write buffer was written to a file".to_owned(),
+                files => format!("Only {files} write buffers were written to files"),
+            },
+            name(cell),
+            until_checkpoint(findings)
+        ),
         Caveat::RatioMoved {
             cells,
             transactions,

@@ -201,6 +201,7 @@ mod tests {
             title: "ToyDB",
             is_server: true,
             has_threads: false,
+            merges_files: false,
             writes_between_checkpoints: false,
             options: sqlite.options,
             page_sizes: sqlite.page_sizes,

@@ -36,6 +36,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     title: "CUBRID-like",
     is_server: true,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[],
     page_sizes: PageSizes {

@@ -43,6 +43,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     title: "Oracle-like",
     is_server: true,
     has_threads: false,
+    merges_files: false,
     writes_between_checkpoints: false,
     options: &[
         // Three files of 50 MiB are the default.

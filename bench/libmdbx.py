@@ -25,10 +25,10 @@ def build(directory):
     return plain
 
 
-def ours(octavo, data, workload, memory):
+def ours(octavo, data, workload, memory, warm):
     out = subprocess.run(
         [octavo, "bench", data, "--workload", f"ycsb-{workload}", "--distribution", "uniform",
-         "--memory", f"{memory}MiB", "--warm-up", f"{WARM}s", "--duration", f"{SECONDS}s",
+         "--memory", f"{memory}MiB", "--warm-up", f"{warm}s", "--duration", f"{SECONDS}s",
          "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(out)
 
@@ -58,10 +58,11 @@ def plain(program, file, workload, memory, seed):
     return json.loads(out.stdout)
 
 
-def compare(octavo, directory, pairs, database, run):
-    """Runs all cases in turn with `run(data, workload, page_kib, memory_mib, pair)`, the loop's."""
+def compare(octavo, directory, pairs, database, run, cases=CASES, warm=lambda memory: WARM):
+    """Runs all cases in turn with `run(data, workload, page_kib, memory_mib, pair)`, the loop's; both warm up
+    for as many seconds as `warm` says of the memory."""
     ratios = {}
-    for workload, page, memory in CASES:
+    for workload, page, memory in cases:
         data = os.path.join(directory, f"data-{page}")
         if not os.path.exists(data):
             subprocess.run([octavo, "load", data, "--database", database, "--workload", "ycsb-c",
@@ -74,11 +75,11 @@ def compare(octavo, directory, pairs, database, run):
                     line["cpu_us"] = line["cpu_s"] / line["operations"] * 1e6
                     line["per_s"] = line["operations"] / line["seconds"]
                 else:
-                    line = figures(ours(octavo, data, workload, memory))
+                    line = figures(ours(octavo, data, workload, memory, warm(memory)))
                 case = {"workload": workload, "page_kib": page, "memory_mib": memory}
                 print(json.dumps({"who": who, "pair": pair, **case, **line}), flush=True)
                 ratios.setdefault((workload, page, memory, pair), {})[who] = line["per_s"]
-    for workload, page, memory in CASES:
+    for workload, page, memory in cases:
         logs = [math.log(of["octavo"] / of["plain"]) for (*case, _), of in ratios.items()
                 if tuple(case) == (workload, page, memory)]
         mean, half = statistics.mean(logs), 0

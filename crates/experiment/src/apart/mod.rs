@@ -1,8 +1,8 @@
 //! Databases whose threads nobody can hold still in this process: each cell of a sitting is a process of
 //! its own, with the sessions that drive it, so that it stands still as a whole between its slices.
 //!
-//! [`process`] is the side of the experiment, and [`serve`] that of the process. They send each other
-//! [`message`]s, one a line.
+//! `process` is the side of the experiment, and [`serve`] that of the process. They send each other
+//! messages, one a line.
 
 mod host;
 mod message;

@@ -1,4 +1,4 @@
-//! Experiments on RocksDB, each cell of which is a process of its own.
+//! Experiments on RocksDB: each cell works in a process of its own.
 
 use std::{
     fs,

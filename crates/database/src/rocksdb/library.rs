@@ -18,7 +18,7 @@ use std::{
 use super::failure::Text;
 use crate::{DatabaseError, Result};
 
-/// Types of which only RocksDB knows what is in them.
+/// Types that only RocksDB looks into.
 macro_rules! opaque {
     ($($name:ident)*) => {
         $(
@@ -187,7 +187,8 @@ const GET_VERSION: &str = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 /// A string of libstdc++ (`basic_string.h`): one of at most 15 bytes is in it.
 #[repr(C)]
 struct CxxString {
-    bytes: *const u8,
+    /// Where the text was before the string was moved here.
+    _bytes: *const u8,
     length: usize,
     short: [u8; 16],
 }
@@ -237,10 +238,10 @@ impl Library {
 
     /// The version as it tells it; `None` where it cannot be asked.
     pub(super) fn told_version(&self) -> Option<String> {
-        // SAFETY: it only makes a text. One that is not in the string itself would be lost memory.
+        // SAFETY: it only makes a text. A longer one would be lost memory.
         let text = unsafe { self.get_version?(true) };
-        let bytes = text.short.get(..text.length)?;
-        let _where_it_was = text.bytes;
+        // The last byte is a NUL.
+        let bytes = text.short[..15].get(..text.length)?;
         Some(str::from_utf8(bytes).ok()?.to_owned())
     }
 

@@ -26,6 +26,7 @@ use crate::{
 pub(super) struct RunningRocksDb {
     store: Arc<Store>,
     path: PathBuf,
+    version: String,
     clients: u32,
     layout: Arc<Layout>,
     plans: Arc<Plans>,
@@ -54,6 +55,7 @@ impl RunningRocksDb {
         Ok(Self {
             store,
             path: path.to_owned(),
+            version: version::of(library),
             clients: settings.clients,
             layout,
             plans,
@@ -91,9 +93,8 @@ impl Running for RunningRocksDb {
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {
-        let version = version::written_in(&self.path);
         vec![
-            ("version", version.unwrap_or_else(|| "not known".into())),
+            ("version", self.version.clone()),
             (
                 "memory",
                 "three quarters block cache, with blocks of indexes and filters; a quarter write \

@@ -53,7 +53,7 @@ enum State {
     AtWork,
 }
 
-/// How long a process may take to close its sessions and its database.
+/// How long a process may take to start its database, and to close that and its sessions.
 const CLOSING_MAX: Duration = Duration::from_secs(600);
 
 /// A database in a process of its own.

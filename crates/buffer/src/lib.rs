@@ -5,7 +5,8 @@
 //! with a mark where the page is changed. A [`Policy`] decides what stays in the
 //! frames of one buffer; [`Opt`] is the bound of them all. A [`Curve`] has the misses of
 //! LRU for all sizes in one pass over a trace, and [`SampledCurve`] and [`sampled`]
-//! estimate them from a part of the pages. [`trace_file`] reads the requests of files that
+//! estimate them from a part of the pages. [`reuse`] says what kinds of pages of several sizes miss that
+//! share a buffer. [`trace_file`] reads the requests of files that
 //! people have, and [`trace_curves`] draws curves of them. SQL and devices are unknown here.
 //!
 //! No policy allocates, hashes or reads a clock while it runs: pages and frames
@@ -25,6 +26,7 @@ mod named;
 mod opt;
 mod pcache;
 mod policy;
+pub mod reuse;
 mod s3_fifo;
 mod sample;
 mod touch_count;

@@ -272,6 +272,7 @@ mod tests {
         kind_trial: KindTrial {
             data: &[],
             are_alone: true,
+            mix: None,
         },
         make: |_| unreachable!("these tests build no workload"),
     };

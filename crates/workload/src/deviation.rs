@@ -4,12 +4,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A deviation that a user should know before trusting a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "deviation", rename_all = "snake_case")]
 pub enum Deviation {
     /// TPC-C: a kind of transaction has less than its least share of the mix
     /// (clause 5.2.3).
     MixBelowMinimum,
+    /// TPC-C: transactions that the specification does not have.
+    Reports {
+        /// Their share of the mix.
+        share: f64,
+    },
     /// TPC-C: paced terminals, but not as many as the specification wants.
     Terminals {
         /// Terminals of the run.

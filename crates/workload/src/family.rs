@@ -70,6 +70,8 @@ pub struct KindTrial {
     pub data: &'static [(&'static str, u64)],
     /// Whether a kind can go alone: not where it uses up what others make, as Deliveries do.
     pub are_alone: bool,
+    /// The mix with which those go that cannot, where the first member has not all kinds: of the last one.
+    pub mix: Option<&'static str>,
 }
 
 /// Why a workload could not be made.
@@ -137,6 +139,28 @@ impl Family {
     /// When the family has no members.
     pub fn first(&'static self) -> WorkloadName {
         self.names().next().expect("a family has a member")
+    }
+
+    /// The workload of its [`KindTrial`], with another mix where one is given.
+    ///
+    /// # Errors
+    /// When the trial is none of this family's, which is an error of its description, and a mix that
+    /// cannot be.
+    pub fn kind_trial(
+        &'static self,
+        mix: Option<String>,
+        seed: Seed,
+    ) -> Result<Box<dyn Workload>, WorkloadError> {
+        let data = self.data.data_spec(self.kind_trial.data)?;
+        let name = match self.kind_trial.mix {
+            None => self.first(),
+            Some(_) => self.names().last().unwrap_or_else(|| self.first()),
+        };
+        WorkloadSpec {
+            mix: mix.or_else(|| self.kind_trial.mix.map(str::to_owned)),
+            ..WorkloadSpec::new(name, data, seed)
+        }
+        .build()
     }
 
     /// The workload of its [`Trial`].

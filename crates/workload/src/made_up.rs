@@ -47,6 +47,7 @@ pub static TALLY: Family = Family {
     kind_trial: KindTrial {
         data: &[],
         are_alone: true,
+        mix: None,
     },
     make: |spec| {
         Ok(Box::new(Tally {

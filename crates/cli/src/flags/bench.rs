@@ -103,8 +103,7 @@ pub(crate) struct LoadFlags {
 }), mut_arg("copy_of", |flag| {
     flag.conflicts_with_all(["mix", "distribution", "url", "cpu_catalog"])
         .help(
-            "Your own file, or database on a server, to copy. It is only read, and nothing of it \
-             changes",
+            "Your own file or database, to copy; only read",
         )
         .long_help(None)
 }))]

@@ -8,7 +8,7 @@ use octavo_database::Database;
 use octavo_driver::{Load, RETRIES, RunLength};
 use octavo_predict::KindCost;
 use octavo_units::{ByteCount, Seed, spread};
-use octavo_workload::{Family, Registry, Workload, WorkloadSpec};
+use octavo_workload::{Family, Registry, Workload};
 
 use super::{BenchError, BenchResult, BenchSettings, Target, bench};
 use crate::{
@@ -72,15 +72,7 @@ fn family_costs(
     family: &'static Family,
     observer: &dyn Observer,
 ) -> Result<FamilyCosts, BenchError> {
-    let data = family.data.data_spec(family.kind_trial.data);
-    let data = data.map_err(|error| refused(&error))?;
-    let build = |mix: Option<String>| {
-        let spec = WorkloadSpec {
-            mix,
-            ..WorkloadSpec::new(family.first(), data, SEED)
-        };
-        spec.build()
-    };
+    let build = |mix: Option<String>| family.kind_trial(mix, SEED);
     let mixed = build(None).map_err(|error| refused(&error))?;
     let kinds = mixed.transactions();
     let alone = || {

@@ -26,6 +26,9 @@ const COSTS: &[KindCost] = &[
     KindCost::new(["tpcc", "Order-Status"], [436.0, 0.105, 9068.0]),
     KindCost::new(["tpcc", "Delivery"], [4380.0, 0.141, 9068.0]),
     KindCost::new(["tpcc", "Stock-Level"], [875.0, 0.104, 9068.0]),
+    // Reports by their latencies beside Stock-Level's (bench/runs/2026-12-01-own-sizes).
+    KindCost::new(["tpcc", "Report"], [467.0, 0.080, 9068.0]),
+    KindCost::new(["tpcc", "Long-Report"], [2620.0, 0.112, 9068.0]),
     KindCost::new(["tpce", "Broker-Volume"], [416.0, 0.089, 1369.0]),
     KindCost::new(["tpce", "Customer-Position"], [536.0, 0.054, 1369.0]),
     KindCost::new(["tpce", "Market-Feed"], [4930.0, 0.070, 1369.0]),

@@ -24,6 +24,9 @@ const COSTS: &[KindCost] = &[
     KindCost::new(["tpcc", "Order-Status"], [300.0, 0.072, 49682.0]),
     KindCost::new(["tpcc", "Delivery"], [1940.0, 0.066, 49682.0]),
     KindCost::new(["tpcc", "Stock-Level"], [1290.0, 0.053, 49682.0]),
+    // Reports by their latencies beside Stock-Level's (bench/runs/2026-12-01-own-sizes).
+    KindCost::new(["tpcc", "Report"], [400.0, 0.026, 49682.0]),
+    KindCost::new(["tpcc", "Long-Report"], [2540.0, 0.126, 49682.0]),
     KindCost::new(["tpce", "Broker-Volume"], [319.0, 0.064, 7171.0]),
     KindCost::new(["tpce", "Customer-Position"], [430.0, 0.078, 7171.0]),
     KindCost::new(["tpce", "Market-Feed"], [3330.0, 0.249, 7171.0]),

@@ -21,6 +21,9 @@ const COSTS: &[KindCost] = &[
     KindCost::new(["tpcc", "Order-Status"], [46.4, 0.136, 48172.0]),
     KindCost::new(["tpcc", "Delivery"], [940.0, 0.135, 48172.0]),
     KindCost::new(["tpcc", "Stock-Level"], [481.0, 0.034, 48172.0]),
+    // Reports by their latencies beside Stock-Level's (bench/runs/2026-12-01-own-sizes).
+    KindCost::new(["tpcc", "Report"], [111.0, 0.078, 48172.0]),
+    KindCost::new(["tpcc", "Long-Report"], [846.0, 0.083, 48172.0]),
     KindCost::new(["tpce", "Broker-Volume"], [104.0, 0.065, 12545.0]),
     KindCost::new(["tpce", "Customer-Position"], [59.1, 0.050, 12545.0]),
     KindCost::new(["tpce", "Market-Feed"], [396.0, 0.053, 12545.0]),

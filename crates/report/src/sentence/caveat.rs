@@ -659,6 +659,10 @@ pub(crate) fn deviation(deviation: &Deviation) -> String {
         Deviation::MixBelowMinimum => "The mix is not TPC-C's, which has at least 43% Payment, \
                                        4% Order-Status, 4% Delivery and 4% Stock-Level."
             .into(),
+        Deviation::Reports { share } => format!(
+            "{} of the transactions are reports, which TPC-C does not have.",
+            percent(*share)
+        ),
         Deviation::Terminals {
             terminals,
             specified,

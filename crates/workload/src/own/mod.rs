@@ -49,6 +49,7 @@ pub static FAMILY: Family = Family {
     kind_trial: KindTrial {
         data: &[],
         are_alone: false,
+        mix: None,
     },
     make: |spec| {
         let own = spec.own.as_ref().ok_or(WorkloadError::Nothing)?;

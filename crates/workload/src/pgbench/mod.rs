@@ -53,6 +53,7 @@ pub static FAMILY: Family = Family {
     kind_trial: KindTrial {
         data: &[],
         are_alone: true,
+        mix: None,
     },
     make: |spec| {
         let mut pgbench = Pgbench::new(spec.scale_u32(), spec.seed)?

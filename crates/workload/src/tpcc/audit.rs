@@ -93,8 +93,14 @@ impl Counts {
         let line = |name: &str, share: &Share, wanted| {
             AuditLine::independent(name, share.count, share.total, wanted)
         };
-        let mut lines: Vec<AuditLine> =
-            AuditLine::of_kinds(&TRANSACTIONS, &self.ran, mix, "transactions").collect();
+        let kinds = mix.weights().len();
+        let mut lines: Vec<AuditLine> = AuditLine::of_kinds(
+            &TRANSACTIONS[..kinds],
+            &self.ran[..kinds],
+            mix,
+            "transactions",
+        )
+        .collect();
         // A single warehouse has no remote one (clauses 2.4.1.5 and 2.5.1.2).
         let remote = |share| if warehouses > 1 { share } else { 0.0 };
         lines.extend([

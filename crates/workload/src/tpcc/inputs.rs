@@ -1,8 +1,8 @@
-//! Inputs of the five transactions, as terminals enter them, and the deck that deals them.
+//! Inputs of the transactions, as terminals enter them, and the decks that deal them.
 
 use super::{
     random::Constants,
-    schema::{DISTRICTS, ITEMS},
+    schema::{CUSTOMERS, DISTRICTS, ITEMS},
 };
 use crate::random::Draws;
 
@@ -12,6 +12,14 @@ pub(super) const UNUSED_ITEM: i64 = ITEMS + 1;
 /// The smallest deck of clause 5.2.4.2: ten New-Orders, ten Payments and one
 /// of each other.
 pub(super) const CARDS: [u32; 5] = [10, 10, 1, 1, 1];
+
+/// The shares of a mix with 3% of long reports, in percent: of all kinds that have a least share
+/// (clause 5.2.3) that one.
+pub(super) const CARDS_WITH_REPORTS: [u32; 7] = [42, 43, 4, 4, 4, 0, 3];
+
+/// Orders of a report and of a long one: 1,500 and 13,000 order lines on average, about 120 kB and 1 MB.
+pub(super) const REPORT_ORDERS: i64 = 150;
+pub(super) const LONG_REPORT_ORDERS: i64 = 1300;
 
 /// The place of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +114,17 @@ pub(super) struct StockLevel {
     pub(super) threshold: i64,
 }
 
+/// Inputs of a report: orders that follow each other, of any district, as loaded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    pub(super) warehouse: i64,
+    pub(super) district: i64,
+    /// The number of the first order.
+    pub(super) first: i64,
+    /// How many there are.
+    pub(super) orders: i64,
+}
+
 /// Draws inputs.
 #[derive(Debug)]
 pub(super) struct Inputs {
@@ -193,6 +212,16 @@ impl Inputs {
         }
     }
 
+    /// Of any warehouse and district, each part of its orders as likely as another.
+    pub(super) fn report(&mut self, orders: i64) -> Report {
+        Report {
+            warehouse: self.draws.uniform(1, self.warehouses),
+            district: self.draws.uniform(1, DISTRICTS),
+            first: self.draws.uniform(1, CUSTOMERS - orders + 1),
+            orders,
+        }
+    }
+
     /// By surname in 60 of 100 cases, else by number.
     fn customer(&mut self) -> Customer {
         match self.draws.percent(60) {
@@ -227,6 +256,7 @@ mod tests {
     fn every_deck_holds_the_same_cards_in_another_order() {
         let mut draws = Draws::new(Seed::new(1));
         let mut deck = Deck::new(&Kind::ALL, &Mix::new(&CARDS));
+        // Those without a card are not dealt.
         let mut orders = Vec::new();
         for _ in 0..50 {
             let dealt: Vec<Kind> = (0..23).map(|_| deck.deal(&mut draws)).collect();
@@ -335,6 +365,9 @@ mod tests {
             assert!((10..=20).contains(&stock_level.threshold));
             assert!((1..=10).contains(&inputs.delivery(home, 7).carrier));
             assert!((1..=10).contains(&inputs.order_status(home).district));
+            let report = inputs.report(LONG_REPORT_ORDERS);
+            assert!((1..=2).contains(&report.warehouse) && (1..=10).contains(&report.district));
+            assert!(report.first >= 1 && report.first + report.orders - 1 <= CUSTOMERS);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! know keys.
 
 use super::statements::{
-    Checks, Delivery, NewOrder, OrderStatus, Payment, StatementName, StockLevel,
+    Checks, Delivery, NewOrder, OrderStatus, Payment, Report, StatementName, StockLevel,
 };
 use crate::{
     connection::StatementId,
@@ -53,6 +53,17 @@ pub(super) fn keyed(statement: StatementId) -> Keyed {
         StatementName::Delivery(Delivery::ORDER_AMOUNT) => {
             Keyed::answering(Answer::Values(&[Sum("ol_amount")]))
         }
+        StatementName::Report(Report::REPORT_LINES) => Keyed::of(
+            const {
+                &[
+                    of("ol_w_id", Equal, 0),
+                    of("ol_d_id", Equal, 1),
+                    of("ol_o_id", AtLeast, 2),
+                    of("ol_o_id", Below, 3),
+                ]
+            },
+        )
+        .and(Answer::Values(&[Count, Sum("ol_amount")])),
         StatementName::StockLevel(StockLevel::LOW_STOCK) => Keyed::of(
             const {
                 &[

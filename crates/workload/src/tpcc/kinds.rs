@@ -1,4 +1,4 @@
-//! The five kinds of transactions.
+//! The five kinds of transactions, and two reports that TPC-C does not have.
 
 use std::time::Duration;
 
@@ -12,16 +12,23 @@ pub(super) enum Kind {
     OrderStatus,
     Delivery,
     StockLevel,
+    Report,
+    LongReport,
 }
+
+/// How many of them TPC-C has: the first ones.
+pub(super) const SPECIFIED: usize = 5;
 
 impl Kind {
     /// All kinds in the order of [`TRANSACTIONS`].
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::NewOrder,
         Self::Payment,
         Self::OrderStatus,
         Self::Delivery,
         Self::StockLevel,
+        Self::Report,
+        Self::LongReport,
     ];
 }
 
@@ -29,7 +36,9 @@ impl Kind {
 /// the 90th percentile of response times (clause 5.2.5.7). Delivery's limit is
 /// that of its deferred part (clause 2.7.2.2); the 5 s until its terminal is
 /// answered are kept in any case, since it is only queued by then.
-pub(super) static TRANSACTIONS: [TransactionKind; 5] = [
+///
+/// Reports are as Stock-Level.
+pub(super) static TRANSACTIONS: [TransactionKind; 7] = [
     TransactionKind {
         counted: true,
         ..kind("New-Order", 18, 12, 5)
@@ -41,6 +50,8 @@ pub(super) static TRANSACTIONS: [TransactionKind; 5] = [
         ..kind("Delivery", 2, 5, 80)
     },
     kind("Stock-Level", 2, 5, 20),
+    kind("Report", 2, 5, 20),
+    kind("Long-Report", 2, 5, 20),
 ];
 
 const fn kind(name: &'static str, keying: u64, think: u64, limit: u64) -> TransactionKind {
@@ -59,7 +70,7 @@ const fn kind(name: &'static str, keying: u64, think: u64, limit: u64) -> Transa
 
 /// The smallest shares of Payment, Order-Status, Delivery and Stock-Level in
 /// percent; New-Order takes what is left (clause 5.2.3).
-pub(super) const SHARES_MIN: [f64; 5] = [0.0, 43.0, 4.0, 4.0, 4.0];
+pub(super) const SHARES_MIN: [f64; SPECIFIED] = [0.0, 43.0, 4.0, 4.0, 4.0];
 
 #[cfg(test)]
 mod tests {
@@ -73,6 +84,8 @@ mod tests {
             (Kind::OrderStatus, "Order-Status"),
             (Kind::Delivery, "Delivery"),
             (Kind::StockLevel, "Stock-Level"),
+            (Kind::Report, "Report"),
+            (Kind::LongReport, "Long-Report"),
         ] {
             let transaction = &TRANSACTIONS[kind as usize];
             assert_eq!(transaction.name, name);

@@ -32,7 +32,7 @@ use crate::{
     schema::Table,
     touch::TouchTracer,
 };
-use kinds::{SHARES_MIN, TRANSACTIONS};
+use kinds::{SHARES_MIN, SPECIFIED, TRANSACTIONS};
 use population::{TpccPopulation, constant_rows};
 use scaled::WAREHOUSES;
 
@@ -50,11 +50,18 @@ pub static FAMILY: Family = Family {
         title: "TPC-C",
         parameters: &[WAREHOUSES],
     },
-    members: &[Member {
-        name: "tpcc",
-        title: "TPC-C",
-        help: "TPC-C, revision 5.11",
-    }],
+    members: &[
+        Member {
+            name: "tpcc",
+            title: "TPC-C",
+            help: "TPC-C, revision 5.11",
+        },
+        Member {
+            name: "tpcc-reports",
+            title: "TPC-C with reports",
+            help: "TPC-C, with 3% of reports over 1 MB of order lines",
+        },
+    ],
     takes_distribution: false,
     is_divisible: true,
     trial: Trial {
@@ -65,9 +72,18 @@ pub static FAMILY: Family = Family {
     kind_trial: KindTrial {
         data: &[("warehouses", 8)],
         are_alone: false,
+        // Few reports, so that the others have the time.
+        mix: Some(
+            "new-order=300,payment=300,order-status=30,delivery=30,stock-level=30,report=10,\
+             long-report=3",
+        ),
     },
     make: |spec| {
-        let tpcc = Tpcc::new(spec.scale_u32(), spec.seed)?;
+        let plain = Tpcc::new(spec.scale_u32(), spec.seed)?;
+        let tpcc = match spec.name.position() {
+            0 => plain,
+            _ => plain.with_reports(),
+        };
         let mix = spec.mix_for(&tpcc)?;
         Ok(Box::new(tpcc.with_mix(mix)))
     },
@@ -83,7 +99,7 @@ impl Tpcc {
 
 impl Workload for Tpcc {
     fn name(&self) -> &'static str {
-        "tpcc"
+        FAMILY.members[usize::from(self.has_reports)].name
     }
 
     fn data_spec(&self) -> DataSpec {
@@ -103,7 +119,10 @@ impl Workload for Tpcc {
     }
 
     fn transactions(&self) -> &'static [TransactionKind] {
-        &TRANSACTIONS
+        match self.has_reports {
+            true => &TRANSACTIONS,
+            false => &TRANSACTIONS[..SPECIFIED],
+        }
     }
 
     fn mix(&self) -> &Mix {
@@ -152,12 +171,14 @@ impl Workload for Tpcc {
     }
 
     fn deviations(&self, _connections: u32) -> Vec<Deviation> {
-        let below = (0..TRANSACTIONS.len())
-            .any(|kind| self.mix.share(kind) * 100.0 < SHARES_MIN[kind] - 1e-9);
-        below
-            .then_some(Deviation::MixBelowMinimum)
-            .into_iter()
-            .collect()
+        let below =
+            (0..SPECIFIED).any(|kind| self.mix.share(kind) * 100.0 < SHARES_MIN[kind] - 1e-9);
+        let below = below.then_some(Deviation::MixBelowMinimum);
+        let reports: f64 = (SPECIFIED..self.mix.weights().len())
+            .map(|kind| self.mix.share(kind))
+            .sum();
+        let reports = (reports > 0.0).then_some(Deviation::Reports { share: reports });
+        below.into_iter().chain(reports).collect()
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Condition>, ConnectionError> {
@@ -186,5 +207,8 @@ mod tests {
         assert!(tpcc.deviations(1).is_empty());
         let tpcc = tpcc.with_mix(Mix::new(&[46, 43, 4, 4, 3]));
         assert_eq!(tpcc.deviations(1), [Deviation::MixBelowMinimum]);
+        let tpcc = tpcc.with_reports();
+        assert_eq!(tpcc.deviations(1), [Deviation::Reports { share: 0.03 }]);
+        assert_eq!(tpcc.transactions().len(), tpcc.mix().weights().len());
     }
 }

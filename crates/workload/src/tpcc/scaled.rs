@@ -25,6 +25,7 @@ pub struct Tpcc {
     pub(super) seed: Seed,
     pub(super) constants: Constants,
     pub(super) mix: Mix,
+    pub(super) has_reports: bool,
 }
 
 impl Tpcc {
@@ -45,7 +46,18 @@ impl Tpcc {
             seed,
             constants: Constants::new(seed),
             mix: Mix::new(&inputs::CARDS),
+            has_reports: false,
         })
+    }
+
+    /// The same with reports, which TPC-C does not have: 3% of all transactions are long ones.
+    #[must_use]
+    pub fn with_reports(self) -> Self {
+        Self {
+            mix: Mix::new(&inputs::CARDS_WITH_REPORTS),
+            has_reports: true,
+            ..self
+        }
     }
 
     /// The same with another mix than the specification's smallest deck. Its

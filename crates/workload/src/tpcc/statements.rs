@@ -159,6 +159,13 @@ statements_with_stock_of_districts! {
             reads order_line of [ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d,
                 ol_w_id, ol_d_id, ol_o_id];
     }
+    /// Reports, which TPC-C does not have: what a part of a district's orders came to.
+    Report {
+        REPORT_LINES: [I, I, I, I] -> [I, MONEY] =
+            "SELECT COUNT(*), SUM(ol_amount) FROM order_line \
+             WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id >= ?3 AND ol_o_id < ?4"
+            reads order_line of [ol_amount, ol_w_id, ol_d_id, ol_o_id];
+    }
     /// Delivery (clause 2.7.4.2).
     Delivery {
         OLDEST_NEW_ORDER: [I, I] -> [I] =

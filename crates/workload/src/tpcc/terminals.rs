@@ -11,7 +11,10 @@ use octavo_units::Seed;
 
 use super::{
     audit::Counts,
-    inputs::{Delivery, Inputs, NewOrder, OrderStatus, Payment, StockLevel, Terminal},
+    inputs::{
+        Delivery, Inputs, LONG_REPORT_ORDERS, NewOrder, OrderStatus, Payment, REPORT_ORDERS,
+        Report, StockLevel, Terminal,
+    },
     kinds::Kind,
     population::POPULATION_DATE,
     scaled::Tpcc,
@@ -56,6 +59,7 @@ enum Drawn {
     OrderStatus(OrderStatus),
     Delivery(Delivery),
     StockLevel(StockLevel),
+    Report(Kind, Report),
 }
 
 impl Terminals {
@@ -136,6 +140,7 @@ impl Terminals {
             }
             Drawn::Delivery(_) => Kind::Delivery,
             Drawn::StockLevel(_) => Kind::StockLevel,
+            Drawn::Report(kind, _) => *kind,
         };
         self.counts.ran(kind);
     }
@@ -162,6 +167,8 @@ impl Client for Terminals {
             Kind::OrderStatus => Drawn::OrderStatus(self.inputs.order_status(home)),
             Kind::Delivery => Drawn::Delivery(self.inputs.delivery(home, date)),
             Kind::StockLevel => Drawn::StockLevel(self.inputs.stock_level(home)),
+            Kind::Report => Drawn::Report(kind, self.inputs.report(REPORT_ORDERS)),
+            Kind::LongReport => Drawn::Report(kind, self.inputs.report(LONG_REPORT_ORDERS)),
         };
         kind as usize
     }
@@ -183,6 +190,7 @@ impl Client for Terminals {
                 Ok(Outcome::Committed)
             }
             Drawn::StockLevel(input) => self.runner.stock_level(connection, input),
+            Drawn::Report(_, input) => self.runner.report(connection, input),
         }
     }
 
@@ -247,6 +255,7 @@ mod tests {
                             assert_eq!(input.district, home.district);
                             input.warehouse
                         }
+                        Drawn::Report(..) => panic!("its mix has no reports"),
                     };
                     assert_eq!(warehouse, home.warehouse);
                 }

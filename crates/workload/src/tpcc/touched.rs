@@ -13,7 +13,7 @@ use octavo_units::{Seed, mix};
 use super::{
     random::{NuRand, push_surname},
     schema::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, FRACTION, ITEMS, STOCK},
-    statements::{Delivery, NewOrder, OrderStatus, Payment, StatementName, StockLevel},
+    statements::{Delivery, NewOrder, OrderStatus, Payment, Report, StatementName, StockLevel},
 };
 use crate::{
     connection::{StatementId, Value},
@@ -450,6 +450,13 @@ impl RowModel for TouchedRows {
             StatementName::OrderStatus(statement) => self.order_status(statement, p, hits),
             StatementName::Delivery(statement) => self.delivery(statement, p, hits),
             StatementName::StockLevel(statement) => self.stock_level(statement, p, hits),
+            StatementName::Report(Report::REPORT_LINES) => {
+                let [w, d, from, to, ..] = p;
+                let (first, _) = self.lines(run_of(w, d), from);
+                let lines = LINES * (to - from).unsigned_abs();
+                hits.rows(first, lines);
+                hits.answer(&[Value::Integer(lines.cast_signed())])
+            }
             StatementName::Stock(_) => hits.row(stock(p[0], p[1])),
             StatementName::Checks(_) => unreachable!("checks are not run on a tracer"),
         }

@@ -82,6 +82,7 @@ pub static FAMILY: Family = Family {
     kind_trial: KindTrial {
         data: &[],
         are_alone: false,
+        mix: None,
     },
     make: |spec| {
         let [customers, days, factor] = [CUSTOMERS, TRADE_DAYS, SCALE_FACTOR]

@@ -73,6 +73,7 @@ pub static FAMILY: Family = Family {
     kind_trial: KindTrial {
         data: &[],
         are_alone: true,
+        mix: None,
     },
     make: |spec| {
         let row = spec.data.row_bytes().unwrap_or(Ycsb::ROW_DEFAULT);

@@ -1,5 +1,5 @@
-//! Runs a client's transactions: buffers, code that several transactions share, and the two
-//! that only read (clauses 2.6 and 2.8).
+//! Runs a client's transactions: buffers, code that several transactions share, and those
+//! that only read (clauses 2.6 and 2.8, and reports).
 
 use std::mem;
 
@@ -9,7 +9,7 @@ use crate::{
     connection::{Access, Row, Value},
     money::cents,
     tpcc::{
-        inputs::{Customer, OrderStatus, StockLevel},
+        inputs::{Customer, OrderStatus, Report, StockLevel},
         random::push_surname,
         statements as sql,
     },
@@ -160,6 +160,29 @@ impl Runner {
                 Value::Integer(input.threshold),
             ];
             connection.one(sql::LOW_STOCK, &last_20, |row| integer(row, 0))?;
+            Ok(Outcome::Committed)
+        })
+    }
+
+    /// Sums up the lines of orders that follow each other, of which each has 15 at most.
+    pub(in crate::tpcc) fn report(
+        &mut self,
+        connection: &mut dyn Connection,
+        input: &Report,
+    ) -> Result<Outcome> {
+        transact(connection, sql::STATEMENTS, Access::Read, |connection| {
+            let part = [
+                input.warehouse,
+                input.district,
+                input.first,
+                input.first + input.orders,
+            ];
+            connection.one(sql::REPORT_LINES, &part.map(Value::Integer), |row| {
+                let lines = integer(row, 0)?;
+                cents(row, 1)?;
+                // The driver alone is tried with a row of one line.
+                (1..=15 * input.orders).contains(&lines).then_some(())
+            })?;
             Ok(Outcome::Committed)
         })
     }

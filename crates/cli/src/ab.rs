@@ -55,6 +55,7 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         slices: flags.slices.into(),
         calibrate: false,
         predict_first: false,
+        chosen_sizes: None,
         program: program()?,
         keep_data: flags.campaign.keep_data,
         later: Vec::new(),

@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     flags::{AdviseFlags, CellFlags, OwnFlags},
     host::program,
-    outcome, print,
+    outcome, per_table, print,
     system::SystemFlags,
     watcher::Watcher,
 };
@@ -176,10 +176,16 @@ fn settings(
         }
         None => plan_of(flags.database.name(), &flags.cells, storage)?,
     };
+    let mut plan = plan;
+    let chosen_sizes = match flags.per_table {
+        true => Some(per_table::choose(&mut plan, flags, watcher)?),
+        false => None,
+    };
     let defaults = plan.databases[0].kind()?.defaults;
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,
+        chosen_sizes,
         prediction: None,
         budget: Some(flags.campaign.budget.unwrap_or(defaults.budget)),
         passes: flags.passes,

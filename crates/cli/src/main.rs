@@ -26,6 +26,7 @@ mod manual;
 mod metrics;
 mod outcome;
 mod output;
+mod per_table;
 mod plans;
 mod predict;
 mod print;

@@ -313,6 +313,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         },
         calibrate: false,
         predict_first: false,
+        chosen_sizes: None,
         program: PathBuf::new(),
         keep_data: false,
         until: None,

@@ -173,6 +173,7 @@ fn measure(
         slices: file.slices,
         calibrate: false,
         predict_first: false,
+        chosen_sizes: None,
         program: program()?,
         keep_data: flags.campaign.keep_data,
         until: None,

@@ -49,6 +49,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         slices: file.slices,
         calibrate: flags.calibrate,
         predict_first: false,
+        chosen_sizes: None,
         program: program()?,
         keep_data: flags.campaign.keep_data,
         until: None,

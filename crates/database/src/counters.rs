@@ -9,6 +9,38 @@ use octavo_units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// What clients did with one table or index since a start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TreeCounters {
+    /// What the database calls it.
+    pub name: String,
+    /// Calls that read it.
+    pub calls: u64,
+    /// Pages that the buffer had.
+    pub hits: u64,
+    /// Pages that a read was for. One that came with another's read is none.
+    pub reads: u64,
+    /// Bytes of these.
+    pub read_bytes: ByteCount,
+}
+
+impl TreeCounters {
+    /// What was done since an earlier reading of all.
+    pub fn since(&self, earlier: &[Self]) -> Self {
+        let of = earlier.iter().find(|other| other.name == self.name);
+        let Some(before) = of else {
+            return self.clone();
+        };
+        Self {
+            name: self.name.clone(),
+            calls: self.calls.saturating_sub(before.calls),
+            hits: self.hits.saturating_sub(before.hits),
+            reads: self.reads.saturating_sub(before.reads),
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+        }
+    }
+}
+
 /// Counts since a start. Subtract an earlier reading for an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {

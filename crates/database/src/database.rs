@@ -11,8 +11,8 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Workload;
 
 use crate::{
-    Advice, CopyOwn, Counters, DatabaseError, Defaults, Inspection, LoadReport, PageSizes,
-    Progress, RecordPages, RestoreMethod, Result, Running, Settings,
+    Advice, CopyOwn, Counters, DatabaseError, Defaults, Inspection, LoadReport, OwnSizes,
+    PageSizes, Progress, RecordPages, RestoreMethod, Result, Running, Settings,
     options::{self, OptionKind, Options},
     snapshot::Derive,
 };
@@ -220,6 +220,8 @@ pub struct DatabaseKind {
     pub merges_files: bool,
     /// Whether it writes changed pages into its data files between checkpoints too, and counts these.
     pub writes_between_checkpoints: bool,
+    /// How its tables and indexes get page sizes of their own; `None` where all have the same.
+    pub own_sizes: Option<&'static OwnSizes>,
     /// Its options, each name once.
     pub options: &'static [OptionKind],
     /// The page sizes it can have.

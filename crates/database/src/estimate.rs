@@ -10,13 +10,17 @@ use octavo_workload::{
 /// The sum over a workload's tables of the bytes of each, by the table and
 /// about how many rows it has.
 pub(crate) fn sum_of_tables(workload: &dyn Workload, bytes: impl Fn(&Table, u64) -> u64) -> u64 {
-    let tables = workload.tables();
-    let mut rows = vec![0; tables.len()];
+    let tables = workload.tables().iter().zip(rows_of_tables(workload));
+    tables.map(|(table, rows)| bytes(table, rows)).sum()
+}
+
+/// About how many rows each of a workload's tables has after loading.
+pub(crate) fn rows_of_tables(workload: &dyn Workload) -> Vec<u64> {
+    let mut rows = vec![0; workload.tables().len()];
     for partition in workload.population().partitions() {
         rows[partition.table.0] += partition.rows_about;
     }
-    let tables = tables.iter().zip(rows);
-    tables.map(|(table, rows)| bytes(table, rows)).sum()
+    rows
 }
 
 /// The columns of a table by their names.

@@ -29,6 +29,7 @@ mod mysql;
 mod noop;
 mod options;
 mod own;
+mod own_sizes;
 mod postgres;
 mod record;
 mod recorded;
@@ -58,7 +59,7 @@ pub fn free_what_servers_left(directory: &std::path::Path) {
 
 pub use at_rest::Inspection;
 pub use content::{TableContent, contents, expected_contents};
-pub use counters::Counters;
+pub use counters::{Counters, TreeCounters};
 pub use database::{Database, DatabaseKind};
 pub use description::{
     Advice, Change, ChangeLine, ChangePlace, Cost, Defaults, PageSizes, Rebuild, SessionBuffer,
@@ -71,12 +72,13 @@ pub use libmdbx::KIND as LIBMDBX;
 pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
-pub use options::{OptionKind, Options, ValueKind, phrase};
+pub use options::{OptionKind, Options, PageSizesByName, ValueKind, phrase};
 pub use own::{
     CopyOwn, Own, OwnError, Statements, Tried,
     digested::{Digests, FoundDigests},
     guess::Guess,
 };
+pub use own_sizes::{OwnSizes, ReadAhead, StoredTree};
 pub use postgres::KIND as POSTGRES;
 pub use record::{Missing, PagesWanted, RecordPages, RecordedPages};
 pub use registry::{DatabaseSpec, LEFT_OUT, Registry, SharedOption, choose, connect};

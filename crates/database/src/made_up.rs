@@ -18,6 +18,7 @@ pub static TOY: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: false,
+    own_sizes: None,
     options: &[
         OptionKind {
             is_condition: true,

@@ -1,8 +1,10 @@
 //! Options of databases: their description, and values that were read by it.
 
-use std::{fmt, ops::RangeInclusive, time::Duration};
+use std::{fmt, ops::RangeInclusive, str::FromStr, time::Duration};
 
 use octavo_units::{ByteCount, PageSize, parse_duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::DatabaseError;
 
@@ -113,8 +115,88 @@ pub enum Value {
     Text(String),
 }
 
-/// Page or block sizes by the names of what has them, each name once.
-pub(crate) type PageSizesByName = Vec<(String, PageSize)>;
+/// Page or block sizes of parts of a database by their names, each name once. Its text is as people type
+/// it: `stock=16K,item=4K`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct PageSizesByName(Vec<(String, PageSize)>);
+
+impl PageSizesByName {
+    /// These names, each with its size. Of a name that comes again the first size counts.
+    pub fn new(sizes: impl IntoIterator<Item = (String, PageSize)>) -> Self {
+        let mut known = Self::default();
+        for (name, size) in sizes {
+            if known.of(&name).is_none() {
+                known.0.push((name, size));
+            }
+        }
+        known
+    }
+
+    /// Names and sizes, as they were given.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, PageSize)> {
+        self.0.iter().map(|(name, size)| (name.as_str(), *size))
+    }
+
+    /// The size of a name that has one.
+    pub fn of(&self, name: &str) -> Option<PageSize> {
+        let mut known = self.iter();
+        known.find(|(own, _)| *own == name).map(|(_, size)| size)
+    }
+}
+
+/// Why a text is no list of names and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write names and page sizes as in stock=16K,item=4K, each name once")]
+pub struct SizesByNameError;
+
+impl FromStr for PageSizesByName {
+    type Err = SizesByNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut sizes = Self::default();
+        for part in text.split(',') {
+            let (name, size) = part.split_once('=').ok_or(SizesByNameError)?;
+            let (name, size) = (name.trim(), size.trim().parse());
+            let size = size.map_err(|_| SizesByNameError)?;
+            if name.is_empty() || sizes.of(name).is_some() {
+                return Err(SizesByNameError);
+            }
+            sizes.0.push((name.to_owned(), size));
+        }
+        Ok(sizes)
+    }
+}
+
+impl fmt::Display for PageSizesByName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (name, size)) in self.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            match size.get() {
+                bytes if bytes.is_multiple_of(1024) => {
+                    write!(f, "{comma}{name}={}K", bytes / 1024)?;
+                }
+                bytes => write!(f, "{comma}{name}={bytes}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<String> for PageSizesByName {
+    type Error = SizesByNameError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<PageSizesByName> for String {
+    fn from(sizes: PageSizesByName) -> Self {
+        sizes.to_string()
+    }
+}
 
 impl ValueKind {
     const fn placeholder(&self) -> &'static str {
@@ -144,24 +226,14 @@ impl ValueKind {
             Self::Duration(range) => within(range, parse_duration(text).ok()?).map(Value::Duration),
             Self::Number(range) => within(range, text.parse().ok()?).map(Value::Number),
             Self::PageSize(range) => within(range, text.parse().ok()?).map(Value::PageSize),
-            Self::PageSizesByName(range) => by_name(range, text).map(Value::PageSizesByName),
+            Self::PageSizesByName(range) => {
+                let sizes: PageSizesByName = text.parse().ok()?;
+                let are_within = sizes.iter().all(|(_, size)| range.contains(&size));
+                are_within.then_some(Value::PageSizesByName(sizes))
+            }
             Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
         }
     }
-}
-
-fn by_name(range: &RangeInclusive<PageSize>, text: &str) -> Option<PageSizesByName> {
-    let mut sizes = PageSizesByName::new();
-    for part in text.split(',') {
-        let (name, size) = part.split_once('=')?;
-        let size = within(range, size.trim().parse().ok()?)?;
-        let name = name.trim();
-        if name.is_empty() || sizes.iter().any(|(known, _)| known == name) {
-            return None;
-        }
-        sizes.push((name.to_owned(), size));
-    }
-    Some(sizes)
 }
 
 fn within<T: PartialOrd>(range: &RangeInclusive<T>, value: T) -> Option<T> {
@@ -399,8 +471,13 @@ mod tests {
         let of = |name: &str, kib| (name.to_owned(), PageSize::kib(kib));
         assert_eq!(
             by_name.read("stock=16K,item=4KiB"),
-            Some(Value::PageSizesByName(vec![of("stock", 16), of("item", 4)]))
+            Some(Value::PageSizesByName(PageSizesByName::new([
+                of("stock", 16),
+                of("item", 4)
+            ])))
         );
+        let typed = "stock=16K,item=512";
+        assert_eq!(typed.parse::<PageSizesByName>().unwrap().to_string(), typed);
         for bad in [
             "",
             "stock",

@@ -4,7 +4,7 @@ use octavo_workload::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Counters, Result};
+use crate::{Counters, Result, TreeCounters};
 
 /// A started database.
 pub trait Running: Send + Sync {
@@ -21,6 +21,12 @@ pub trait Running: Send + Sync {
     /// What was counted since the start. Callable at any time from any thread;
     /// while the database is held still, it is what was read last.
     fn counters(&self) -> Counters;
+
+    /// The same by table and index, of what clients did; empty where it is not counted so. Callable as
+    /// [`Self::counters`].
+    fn tree_counters(&self) -> Vec<TreeCounters> {
+        Vec::new()
+    }
 
     /// How the database was run, as name and value, for every figure's
     /// conditions. They are the same for all page sizes and memories with the

@@ -34,6 +34,7 @@ pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, Ca
         data: vec![rows(workload, &[])?],
         storages: vec![Storage::Own],
         page_sizes: defaults.page_sizes.to_vec(),
+        mixed: Vec::new(),
         memories: defaults.memories.to_vec(),
         cpus: vec![None],
         clients: vec![defaults.clients],

@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::{
     caveats::{self, Caveat},
     lockstep::{Horizon, Judgement, Screened},
+    own_sizes::ChosenSizes,
     plan::Plan,
     prediction::OtherDisk,
     record::Source,
@@ -114,6 +115,9 @@ pub struct Findings {
     pub interactions: Vec<Interaction>,
     /// What was generated, over one run of each sitting, the longest.
     pub audit: Audit,
+    /// The page sizes of tables and indexes that were chosen beforehand, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_sizes: Option<ChosenSizes>,
     /// What another disk would change, predicted; empty where nothing is.
     pub elsewhere: Vec<OtherDisk>,
     /// What a reader must know before believing the figures, the worst first.

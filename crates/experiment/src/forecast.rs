@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     campaign::{CampaignError, CampaignSettings, Requirements},
     directory::{STORE, free_space},
+    own_sizes::ChosenSizes,
     plan::{Factor, Plan, SliceLength},
     store::{Store, StoreError},
 };
@@ -25,6 +26,9 @@ pub struct Forecast {
     pub compared: Factor,
     /// All cells, in the plan's order.
     pub cells: Vec<ForecastCell>,
+    /// The page sizes of tables and indexes that are chosen, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_sizes: Option<ChosenSizes>,
     /// Cells in the order of the first pass, or in which they run that are ramps.
     pub order_of_first_pass: Vec<usize>,
     /// Snapshots to be made, in that order.
@@ -137,6 +141,7 @@ impl Forecast {
                     reference: groups.iter().any(|group| group.reference_cell() == number),
                 })
                 .collect(),
+            chosen_sizes: settings.chosen_sizes.clone(),
             order_of_first_pass: match plan.ramp {
                 None => plan.order(0, 0, &all),
                 Some(_) => plan.order_of_ramps(),

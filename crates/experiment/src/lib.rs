@@ -40,6 +40,7 @@ pub mod machine;
 pub mod monitor;
 pub mod observer;
 pub mod own;
+pub mod own_sizes;
 pub mod plan;
 pub mod prediction;
 pub mod prices;

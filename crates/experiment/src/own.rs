@@ -182,6 +182,7 @@ pub fn plan(
         own: Some(Arc::new(users)),
         storages: vec![Storage::Own],
         page_sizes,
+        mixed: Vec::new(),
         memories,
         cpus: vec![None],
         clients: vec![clients],

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use octavo_database::{Counters, RestoreMethod, StoragePath};
+use octavo_database::{Counters, RestoreMethod, StoragePath, TreeCounters};
 use octavo_device::power::Energy;
 use octavo_driver::Measurement;
 use octavo_units::ByteCount;
@@ -85,6 +85,9 @@ pub struct Figures {
     /// How reads got to the storage; `None` where it is not known, as on a
     /// server that the user runs.
     pub storage_path: Option<StoragePath>,
+    /// What clients did with each table and index, where the database counts that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<TreeCounters>,
     /// What the device counted, where it can be asked.
     pub device: Option<DeviceUse>,
     /// How the machine was used: while a `bench` measured, or from the end of
@@ -234,6 +237,7 @@ pub(crate) mod tests {
             },
             overhead: Duration::from_secs(2),
             restored_by: Some(RestoreMethod::Copy),
+            trees: Vec::new(),
             storage_path: Some(StoragePath::Direct),
             device: None,
             machine: MachineUse::default(),

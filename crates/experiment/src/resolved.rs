@@ -41,7 +41,9 @@ impl<'a> ResolvedPlan<'a> {
     /// with options that it does not have.
     pub(crate) fn new(plan: &'a Plan, directory: &'a Path) -> Result<Self, CampaignError> {
         let mut databases = HashMap::new();
-        for spec in &plan.databases {
+        // Those of cells with mixed page sizes are none of the plan's list.
+        let of_cells = plan.cells().into_iter().map(|cell| cell.database);
+        for spec in plan.databases.iter().cloned().chain(of_cells) {
             for spec in [spec.clone(), spec.of_rows()] {
                 if let Entry::Vacant(vacant) = databases.entry(spec) {
                     let database = vacant.key().make()?;
@@ -161,7 +163,11 @@ impl<'a> ResolvedPlan<'a> {
                 name += &format!("-{}", place.unwrap_or_default());
             }
         }
-        format!("{name}-{}", key.page_size.get())
+        let mut mixed = plan.mixed.iter();
+        let own = key.database.own_sizes();
+        let mixed = mixed.position(|of| Some(&of.own) == own.as_ref());
+        let mixed = mixed.map_or_else(String::new, |place| format!("-mixed-{place}"));
+        format!("{name}-{}{mixed}", key.page_size.get())
     }
 
     /// The devices that are to be emulated, in the plan's order.

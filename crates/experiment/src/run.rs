@@ -450,6 +450,7 @@ impl RunContext {
             conditions: self.conditions,
             checks: self.checks,
             unchecked: self.unchecked,
+            trees: Vec::new(),
             load,
         }
     }

@@ -71,6 +71,7 @@ pub(crate) fn verdict(
     cells: &[Cell],
     group: &Group,
     judged: &GroupJudgement,
+    throughputs: &Levels,
 ) -> Verdict {
     let level = |place: usize| plan.level(&cells[group.cells[place]], plan.compare);
     if group.cells.len() == 1 {
@@ -94,9 +95,24 @@ pub(crate) fn verdict(
     let is_open = |candidate: &Candidate| {
         candidate.left.is_none() && matches!(candidate.decision, None | Some(Decision::Open))
     };
-    let best = rivals()
-        .filter(|(_, candidate)| candidate.decision == Some(Decision::Better))
-        .max_by(|(_, one), (_, other)| estimate(one).total_cmp(&estimate(other)));
+    let is_mixed = |place: usize| matches!(level(place), Level::MixedSizes(_));
+    let is_better = |candidate: &Candidate| candidate.decision == Some(Decision::Better);
+    let best_of = |wanted: &dyn Fn(usize) -> bool| {
+        rivals()
+            .filter(|(place, candidate)| is_better(candidate) && wanted(*place))
+            .max_by(|(_, one), (_, other)| estimate(one).total_cmp(&estimate(other)))
+    };
+    let single = best_of(&|place| !is_mixed(place));
+    // Sizes of tables are more to type, and have to be better than any one size.
+    let is_needless = |place: usize| {
+        let over_single = single.and_then(|(single, _)| {
+            let error = error_of_one(group.cells.len().saturating_sub(1));
+            throughputs.ratio(group.cells[place], group.cells[single], error)
+        });
+        let is_worth_it = |ratio: Interval| decision(&ratio, plan.margin) == Decision::Better;
+        is_mixed(place) && single.is_some() && !over_single.is_some_and(is_worth_it)
+    };
+    let best = best_of(&|place| !is_needless(place));
     if let Some((place, best)) = best
         && let Some(ratio) = best.ratio
     {

@@ -23,6 +23,7 @@ pub mod made_up;
 mod miniature;
 mod model;
 mod occupied;
+pub mod own_sizes;
 mod paced;
 mod packed;
 mod pages;

@@ -46,6 +46,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: false,
+    own_sizes: None,
     options: &[OptionKind::new(
         "rows-a-page",
         ValueKind::Number(1..=1000),

@@ -182,6 +182,7 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
     let mut section = Section::new("answer", "Summary");
     let answers = sentence::answers(findings).into_iter().take(groups.len());
     let answers = answers.chain(sentence::memory(findings));
+    let answers = answers.chain(sentence::own_sizes(findings));
     section.extend(decisions(answers.chain(sentence::confidence(findings))));
     warn_first(&mut section, findings);
     let charts = [
@@ -303,6 +304,12 @@ fn io(findings: &Findings) -> Section {
         section.push(Block::Table(table::times(findings, group)));
     }
     section.extend(figures(chart::bytes(findings)));
+    if let Some(chosen) = &findings.chosen_sizes {
+        section.heading("Tables and indexes");
+        section.paragraph(sentence::about_own_sizes(chosen));
+        let cells: Vec<&CellFindings> = naming::cells(findings).collect();
+        section.push(Block::Table(table::own_sizes(chosen, &cells)));
+    }
     let energy = sentence::energy(findings);
     if !energy.is_empty() {
         section.heading("Energy");

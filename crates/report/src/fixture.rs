@@ -100,6 +100,7 @@ fn plan(mib: &[u64]) -> Plan {
         ],
         storages: vec![Storage::Own],
         page_sizes: LEVELS.iter().map(|level| page(level.0)).collect(),
+        mixed: Vec::new(),
         memories: mib.iter().map(|&mib| ByteCount::mib(mib)).collect(),
         cpus: vec![None],
         clients: vec![1],
@@ -475,6 +476,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
         groups,
         ramps: Vec::new(),
         audit: audit(),
+        chosen_sizes: None,
         elsewhere: Vec::new(),
         caveats: vec![Caveat::RunsFailed { runs: 1 }],
         plan,
@@ -582,6 +584,7 @@ fn group_findings(
         },
     };
     GroupFindings {
+        mixed: None,
         young: None,
         name: plan.group_name(&cells[group.cells[0]]),
         cells: found,
@@ -695,6 +698,7 @@ fn cell(
             read_us_mean: 62.0 + size / 700.0,
             sync_us_mean: 118.0,
         }),
+        trees: Vec::new(),
         energy: None,
         machine_energy: None,
         kinds: kinds(plan, measured),
@@ -918,6 +922,7 @@ pub(crate) fn forecast() -> Forecast {
     let cells = plan.cells();
     let directory = std::path::PathBuf::from("octavo-sample");
     Forecast {
+        chosen_sizes: None,
         directory: directory.clone(),
         compared: plan.compare,
         cells: cells

@@ -10,6 +10,7 @@ use octavo_experiment::{
 use crate::{
     document::{Block, Document, Section, Table},
     number::{counted, estimate, join, list, percent},
+    sentence, table,
 };
 
 /// What an experiment would do and take.
@@ -24,11 +25,26 @@ pub fn forecast(forecast: &Forecast) -> Document {
 }
 
 /// The same of one experiment of several, under its own heading.
-pub(crate) fn sections(forecast: &Forecast, heading: &str) -> [Section; 4] {
+pub(crate) fn sections(forecast: &Forecast, heading: &str) -> [Section; 5] {
     let mut section = Section::new("forecast", "");
     section.heading(heading);
     section.push(Block::Values(summary(forecast)));
-    [section, cells(forecast), space(forecast), times(forecast)]
+    [
+        section,
+        cells(forecast),
+        own_sizes(forecast),
+        space(forecast),
+        times(forecast),
+    ]
+}
+
+fn own_sizes(forecast: &Forecast) -> Section {
+    let mut section = Section::new("own-sizes", "Tables and indexes");
+    if let Some(chosen) = &forecast.chosen_sizes {
+        section.paragraph(sentence::about_own_sizes(chosen));
+        section.push(Block::Table(table::own_sizes(chosen, &[])));
+    }
+    section
 }
 
 fn summary(forecast: &Forecast) -> Vec<(String, String)> {

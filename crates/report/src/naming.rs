@@ -99,6 +99,7 @@ pub(crate) fn level_alone(plan: &Plan, cell: &Cell) -> String {
 pub(crate) fn level(level: &Level) -> String {
     match level {
         Level::PageSize(size) => size.to_string(),
+        Level::MixedSizes(_) => "the mixed sizes".into(),
         other => other.with_noun(),
     }
 }
@@ -122,7 +123,7 @@ pub(crate) fn factor(level: &Level) -> Factor {
         Level::Cpus(_) => Factor::Cpus,
         Level::Clients(_) => Factor::Clients,
         Level::Memory(_) => Factor::Memory,
-        Level::PageSize(_) => Factor::PageSize,
+        Level::PageSize(_) | Level::MixedSizes(_) => Factor::PageSize,
         Level::Copy(_) => Factor::Copy,
     }
 }

@@ -13,6 +13,7 @@ mod interaction;
 mod limits;
 mod memory;
 mod method;
+mod own_sizes;
 mod place;
 mod range;
 mod settle;
@@ -44,6 +45,7 @@ pub(crate) use interaction::{contrast, interactions, word};
 pub(crate) use limits::{before_change, page_sizes};
 pub(crate) use memory::{memory, to_follow};
 pub(crate) use method::{all_passes, all_passes_but_time, method};
+pub(crate) use own_sizes::{about_own_sizes, own_sizes};
 pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use range::beyond_range;
 pub(crate) use settle::to_settle;
@@ -64,7 +66,8 @@ use crate::{
 /// All that the figures say, in the order of the reports.
 pub(crate) fn all(findings: &Findings) -> Vec<String> {
     let answers = answers(findings).into_iter();
-    let answers = answers.chain(memory(findings)).chain(confidence(findings));
+    let answers = answers.chain(memory(findings)).chain(own_sizes(findings));
+    let answers = answers.chain(confidence(findings));
     let mut sentences: Vec<String> = answers.map(|answer| answer.text()).collect();
     sentences.extend(why_so(findings));
     sentences.extend(saved(findings));

@@ -11,7 +11,8 @@ use octavo_experiment::{
         TransactionTime, share,
     },
     inputs::InputName,
-    plan::{Factor, SnapshotKey},
+    own_sizes::{ChosenSizes, ChosenTree},
+    plan::{Factor, Level, SnapshotKey},
     statistics::Interval,
 };
 use octavo_units::spread::Spread;
@@ -294,6 +295,51 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
         )
         .figure("read µs", of(|f| Some(f.read_us_mean), number))
         .figure("fsync µs", of(|f| Some(f.sync_us_mean), number))
+        .build()
+}
+
+/// What was predicted of each table and index, and what cells read of them; the one whose reads take longest
+/// first.
+pub(crate) fn own_sizes(chosen: &ChosenSizes, cells: &[&CellFindings]) -> Table {
+    let mut trees: Vec<&ChosenTree> = chosen.trees.iter().collect();
+    trees.sort_by(|one, other| other.reads_us.total_cmp(&one.reads_us));
+    let best_single = chosen.best_single;
+    let mut sizes = chosen.single.iter();
+    let best = sizes.position(|of| of.page_size == best_single);
+    let single = |of: fn(&ChosenTree) -> &[f64]| {
+        move |tree: &&ChosenTree| known(best.and_then(|best| of(tree).get(best)), |&of| number(of))
+    };
+    let cell = |level: Option<Level>| {
+        let mut cells = cells.iter().filter(|cell| !cell.trees.is_empty());
+        cells.find(|cell| Some(cell.cell.level(Factor::PageSize)) == level)
+    };
+    let reads = |cell: &CellFindings, tree: &ChosenTree| {
+        let mut trees = cell.trees.iter();
+        let own = trees.find(|own| own.name == tree.name);
+        known(own, |own| number(own.reads))
+    };
+    let mixed = cell(chosen.mixed.clone().map(Level::MixedSizes));
+    let alone = cell(Some(Level::PageSize(best_single)));
+    let mut table = Table::with_rows("Reads of storage per transaction", &trees)
+        .label("table or index", |tree| tree.name.clone())
+        .figure("size", |tree| bytes(tree.size.get() as f64))
+        .figure("page", |tree| tree.page_size.to_string())
+        .figure("predicted", |tree| number(tree.reads));
+    if let Some(mixed) = mixed {
+        table = table.figure("measured", move |tree| reads(mixed, tree));
+    }
+    table = table.figure(
+        format!("predicted, all {best_single}"),
+        single(|tree| &tree.reads_single),
+    );
+    if let Some(alone) = alone {
+        table = table.figure(format!("measured, all {best_single}"), move |tree| {
+            reads(alone, tree)
+        });
+    }
+    table
+        .figure(("predicted misses", 6), |tree| number(tree.misses))
+        .figure(("in memory", 6), |tree| bytes(tree.held.get() as f64))
         .build()
 }
 

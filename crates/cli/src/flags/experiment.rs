@@ -93,6 +93,13 @@ pub(crate) struct AdviseFlags {
     #[arg(long, conflicts_with_all = ["no_calibrate", "device", "copy_of"], hide_short_help = true)]
     pub(crate) predict_first: bool,
 
+    /// Compare with page sizes of tables and indexes of their own
+    ///
+    /// They are chosen among --page-sizes by what the workload's statements touch and what reads take here,
+    /// and measured beside each single size (docs/per-table.md)
+    #[arg(long, conflicts_with_all = ["copy_of", "predict_first"], hide_short_help = true)]
+    pub(crate) per_table: bool,
+
     #[command(flatten)]
     pub(crate) print: PrintFlags,
 

@@ -18,6 +18,7 @@ mod outside;
 mod own;
 mod own_predicted;
 mod own_servers;
+mod per_table;
 mod plans;
 mod predict;
 mod pull_request;

@@ -23,7 +23,7 @@ pub(crate) use engine::{Engine, Order, TreeId, Visit};
 pub(crate) use layout::Layout;
 pub(crate) use plan::Plans;
 pub(crate) use session::Session;
-pub(crate) use size::{bytes_of_entry, bytes_of_row};
+pub(crate) use size::{bytes_of_entry, bytes_of_row, trees};
 
 use octavo_workload::Workload;
 

@@ -27,6 +27,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: true,
+    own_sizes: None,
     options: &[OptionKind {
         is_condition: true,
         is_of_runs: true,

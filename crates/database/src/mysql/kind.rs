@@ -50,6 +50,7 @@ const MYSQL_LIKE: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: false,
+    own_sizes: None,
     options: &[
         OptionKind::new(
             "bin",

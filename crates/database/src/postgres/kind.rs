@@ -28,6 +28,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: true,
+    own_sizes: None,
     options: &[
         OptionKind {
             value_name: "PATHS",

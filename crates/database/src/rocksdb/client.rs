@@ -43,15 +43,17 @@ impl Engine for Client {
     }
 
     fn get<R>(&self, tree: TreeId, key: &[u8], take: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        self.handle.get(tree, key, take)
+        self.handle
+            .counted(tree, || self.handle.get(tree, key, take))
     }
 
     fn range(&self, tree: TreeId, from: &[u8], order: Order, visit: &mut Visit<'_>) -> Result<()> {
-        self.handle.range(tree, from, order, visit)
+        let range = || self.handle.range(tree, from, order, visit);
+        self.handle.counted(tree, range)
     }
 
     fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
-        let is_there = self.handle.lock(tree, key)?;
+        let is_there = self.handle.counted(tree, || self.handle.lock(tree, key))?;
         if !is_there {
             self.handle.put(tree, key, value)?;
         }

@@ -30,7 +30,7 @@ macro_rules! opaque {
 
 opaque! {
     BlockOptions Cache CacheOptions ColumnFamily CompactOptions Db FilterPolicy FlushOptions Iterator Options
-    PinnedValue ReadOptions Snapshot Transaction TransactionDb TransactionDbOptions
+    PerfContext PinnedValue ReadOptions Snapshot Transaction TransactionDb TransactionDbOptions
     TransactionOptions WriteBatch WriteOptions
 }
 
@@ -126,6 +126,8 @@ functions! {
     options_set_use_direct_io_for_flush_and_compaction(*mut Options, c_uchar);
     options_set_use_direct_reads(*mut Options, c_uchar);
     options_statistics_get_string(*mut Options) -> *mut c_char;
+    perfcontext_create() -> *mut PerfContext;
+    perfcontext_metric(*mut PerfContext, c_int) -> u64;
     pinnableslice_destroy(*mut PinnedValue);
     pinnableslice_value(*const PinnedValue, *mut usize) -> *const c_char;
     property_int(*mut Db, *const c_char, *mut u64) -> c_int;
@@ -133,6 +135,7 @@ functions! {
     readoptions_destroy(*mut ReadOptions);
     readoptions_set_fill_cache(*mut ReadOptions, c_uchar);
     readoptions_set_snapshot(*mut ReadOptions, *const Snapshot);
+    set_perf_level(c_int);
     transaction_begin(*mut TransactionDb, *const WriteOptions, *const TransactionOptions, *mut Transaction) -> *mut Transaction;
     transaction_commit(*mut Transaction, Refusal);
     transaction_create_iterator_cf(*mut Transaction, *const ReadOptions, *mut ColumnFamily) -> *mut Iterator;

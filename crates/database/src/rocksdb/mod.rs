@@ -1,6 +1,7 @@
 //! RocksDB, whose library is found on the machine: files of sorted rows in levels, merged by threads of
 //! its own.
 
+mod blocks;
 mod client;
 mod configured;
 mod failure;
@@ -10,6 +11,7 @@ mod load;
 mod running;
 mod statistics;
 mod store;
+mod trees;
 mod usage;
 mod version;
 
@@ -30,6 +32,7 @@ use client::Client;
 use configured::RocksDb;
 use library::Library;
 use store::{Handle, Memory, Purpose, Store};
+use trees::ENTRY;
 
 pub use kind::KIND;
 
@@ -180,10 +183,6 @@ impl Derive for RocksDb {
 
 /// Room for logs, and for files that are being merged.
 const LOGS: ByteCount = ByteCount::mib(512);
-
-/// What an entry has besides key and value: the lengths of what it shares with the one before, of what it
-/// does not and of the value, and eight bytes of number and kind (`table/block_based/block_builder.cc`).
-const ENTRY: u64 = 11;
 
 /// About how many bytes the files of a table's rows and index entries take.
 fn bytes_of_rows(table: &Table, rows: u64) -> u64 {

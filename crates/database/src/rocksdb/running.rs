@@ -16,9 +16,9 @@ use super::{
     usage, version,
 };
 use crate::{
-    Counters, Result, Running, Settings, StoragePath,
+    Counters, Result, Running, Settings, StoragePath, TreeCounters,
     keyed::{
-        Layout, Plans, Session,
+        Layout, Plans, Session, TreeId,
         session::{Numbers, numbers},
     },
 };
@@ -90,6 +90,13 @@ impl Running for RunningRocksDb {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         *told = told.max(now);
         *told
+    }
+
+    fn tree_counters(&self) -> Vec<TreeCounters> {
+        let names = self.layout.trees().iter().enumerate();
+        names
+            .map(|(tree, name)| self.store.blocks(TreeId(tree)).counters(name))
+            .collect()
     }
 
     fn conditions(&self) -> Vec<(&'static str, String)> {

@@ -17,6 +17,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Result};
 
 use super::{
+    blocks::FamilyBlocks,
     failure::{Text, sort},
     library::{self, Library},
 };
@@ -73,9 +74,7 @@ impl<'f> Purpose<'f> {
     /// The block size of a tree; `None` where files are only read.
     fn block_size(self, tree: &str) -> Option<PageSize> {
         let (format, page_size) = self.format()?;
-        let mut own = format.block_sizes.iter();
-        let own = own.find(|(name, _)| name == tree).map(|(_, size)| *size);
-        Some(own.unwrap_or(page_size))
+        Some(format.block_sizes.of(tree).unwrap_or(page_size))
     }
 }
 
@@ -313,6 +312,8 @@ pub(super) struct Store {
     opened: Opened,
     /// By [`TreeId`], and then the default one.
     families: Vec<*mut library::ColumnFamily>,
+    /// What clients read of each.
+    blocks: Vec<FamilyBlocks>,
     /// What its statistics are asked of.
     options: Opening,
 }
@@ -390,6 +391,7 @@ impl Store {
             library,
             path: path.to_owned(),
             opened: opened.map_err(|text| sort(text, context))?,
+            blocks: families.iter().map(|_| FamilyBlocks::default()).collect(),
             families,
             options: openings.swap_remove(0),
         })
@@ -471,6 +473,11 @@ impl Store {
 
     fn refused(&self, text: Text, action: &str) -> ConnectionError {
         sort(text, || format!("{action} {}", self.path.display()))
+    }
+
+    /// What clients read of a tree.
+    pub(super) fn blocks(&self, tree: TreeId) -> &FamilyBlocks {
+        &self.blocks[tree.0]
     }
 
     fn family(&self, tree: TreeId) -> *mut library::ColumnFamily {
@@ -692,6 +699,11 @@ impl Handle {
             self.transaction = ptr::null_mut();
         }
         self.open = Open::None;
+    }
+
+    /// Does something that reads a tree, and counts what that takes.
+    pub(super) fn counted<R>(&self, tree: TreeId, call: impl FnOnce() -> R) -> R {
+        self.store.blocks(tree).count(self.store.library, call)
     }
 
     pub(super) fn get<R>(

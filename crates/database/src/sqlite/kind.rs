@@ -26,6 +26,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: false,
+    own_sizes: None,
     options: &[
         OptionKind {
             value_name: "MODE",

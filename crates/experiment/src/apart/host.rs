@@ -125,6 +125,7 @@ fn run(job: &Job, requests: &Requests, output: &mut impl Write) -> Served<()> {
                 }
             }
             Request::Counters => Answer::Counters(running.counters()),
+            Request::TreeCounters => Answer::TreeCounters(running.tree_counters()),
             Request::Close => {
                 let audit = load.take().map(SlicedLoad::close);
                 Answer::Closed(audit.unwrap_or_default())

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use octavo_database::{Counters, DatabaseError, StoragePath};
+use octavo_database::{Counters, DatabaseError, StoragePath, TreeCounters};
 use octavo_driver::{Counts, DriverError, KindCounts, Latencies, LoadSlice, Outcomes};
 use octavo_units::Seed;
 use octavo_workload::{Audit, ConnectionError, TransactionKind};
@@ -35,6 +35,8 @@ pub(super) enum Request {
     Halt,
     /// What has the database counted?
     Counters,
+    /// The same by table and index.
+    TreeCounters,
     /// Close the sessions.
     Close,
     /// Stop the database, and end.
@@ -48,6 +50,7 @@ pub(super) enum Answer {
     Started(Vec<(String, String)>, StoragePath),
     Slice(Done),
     Counters(Counters),
+    TreeCounters(Vec<TreeCounters>),
     Closed(Audit),
     Stopped,
     Refused(Refusal),

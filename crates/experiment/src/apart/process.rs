@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_database::{Counters, DatabaseError, HostProcess, Running, StoragePath};
+use octavo_database::{Counters, DatabaseError, HostProcess, Running, StoragePath, TreeCounters};
 use octavo_driver::{Counts, DriverError, LoadSlice};
 use octavo_units::Seed;
 use octavo_workload::{Audit, Connection, ConnectionError, TransactionKind};
@@ -249,6 +249,13 @@ impl Running for ApartDatabase {
             line.counted = Some(counters);
         }
         line.counted.unwrap_or_default()
+    }
+
+    fn tree_counters(&self) -> Vec<TreeCounters> {
+        match self.link.line().ask(Request::TreeCounters) {
+            Ok(Answer::TreeCounters(counters)) => counters,
+            _ => Vec::new(),
+        }
     }
 
     /// They are told when it is started.

@@ -278,6 +278,9 @@ fn adopt(
     if let Some(command) = &settings.command {
         store.set_command(command)?;
     }
+    if let Some(chosen) = &settings.chosen_sizes {
+        chosen.keep(store)?;
+    }
     // Those of ramps follow from their steps.
     if settings.plan.ramp.is_none() {
         keep_warm_up(settings, store, source)?;

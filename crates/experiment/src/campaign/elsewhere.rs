@@ -166,6 +166,7 @@ impl MeasuredHere {
             },
             calibrate: false,
             predict_first: false,
+            chosen_sizes: None,
             command: None,
             ..settings.clone()
         };

@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     condition::{Condition, Holds},
+    own_sizes::ChosenSizes,
     plan::{Plan, SliceLength},
     prediction::Prediction,
     program,
@@ -35,6 +36,9 @@ pub struct CampaignSettings {
     pub calibrate: bool,
     /// Whether to predict the cells then, and to measure only those that may be best.
     pub predict_first: bool,
+    /// The page sizes of tables and indexes that were chosen for the plan, to be kept with what they were
+    /// chosen by.
+    pub chosen_sizes: Option<ChosenSizes>,
     /// Octavo itself, which emulates devices and runs databases in processes of their own.
     pub program: PathBuf,
     /// Whether the loaded databases stay when everything is finished.

@@ -283,6 +283,7 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
         },
         calibrate: true,
         predict_first: false,
+        chosen_sizes: None,
         program: PathBuf::new(),
         keep_data: false,
         until: None,

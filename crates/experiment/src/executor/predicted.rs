@@ -538,6 +538,7 @@ impl<'a> PredictedSeat<'a> {
             },
             overhead: Duration::ZERO,
             restored_by: None,
+            trees: Vec::new(),
             storage_path: None,
             device: Some(device),
             machine: MachineUse {

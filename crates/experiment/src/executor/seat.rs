@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_database::{Counters, DatabaseError};
+use octavo_database::{Counters, DatabaseError, TreeCounters};
 use octavo_driver::{
     Counts, DriverError, LoadSlice, Measurement, SliceSettings, SlicedLoad, WarmUpTotals,
 };
@@ -43,6 +43,9 @@ pub(super) struct Seat<'a> {
     warm_up: Option<Total>,
     warm_up_failed: u64,
     counts: Option<Counts>,
+    /// What was counted by table and index, and when the warm-up ended.
+    trees: Vec<TreeCounters>,
+    trees_before: Vec<TreeCounters>,
 }
 
 /// The sessions that drive a cell.
@@ -148,6 +151,8 @@ impl<'a> Seat<'a> {
             warm_up: None,
             warm_up_failed: 0,
             counts: None,
+            trees: Vec::new(),
+            trees_before: Vec::new(),
         })
     }
 
@@ -193,6 +198,7 @@ impl<'a> Seat<'a> {
         let elapsed = done.elapsed + flushing.elapsed();
         self.energy.add();
         let counters = running.counters() - before.0;
+        self.trees = running.tree_counters();
         let device = DeviceReading::now(location)
             .zip(before.1)
             .map(|(after, before)| after.since(&before));
@@ -224,6 +230,7 @@ impl<'a> Seat<'a> {
         self.machine.begin();
         self.energy_before = self.energy.so_far();
         self.warm_up = Some(std::mem::take(&mut self.total));
+        self.trees_before.clone_from(&self.trees);
         let load = self.open.as_mut().map(|(_, load)| load);
         self.warm_up_failed = load.map_or(0, |load| load.take_counts().failed());
         self.warm_up_failed
@@ -265,10 +272,19 @@ impl<'a> Seat<'a> {
         self.energy.so_far()?.since(&before)
     }
 
+    /// What was done with each table and index since the warm-up.
+    fn trees(&self) -> Vec<TreeCounters> {
+        let trees = self.trees.iter();
+        trees.map(|tree| tree.since(&self.trees_before)).collect()
+    }
+
     fn figures(&mut self) -> Option<Figures> {
         let (load, device, machine) = self.measurement();
         let (started, _) = self.open.as_ref()?;
-        Some(started.so_far(&self.subject).figures(load, device, machine))
+        Some(Figures {
+            trees: self.trees(),
+            ..started.so_far(&self.subject).figures(load, device, machine)
+        })
     }
 
     /// Stops and checks it.
@@ -293,7 +309,10 @@ impl<'a> Seat<'a> {
             &|| false,
         )?;
         match failed {
-            0 => Ok(around.figures(load, device, machine)),
+            0 => Ok(Figures {
+                trees: self.trees(),
+                ..around.figures(load, device, machine)
+            }),
             failed => Err(RunError::Failed(failed)),
         }
     }

@@ -24,7 +24,8 @@ use crate::{
         Batch, Candidate, Departure, Group, GroupJudgement, Judgement, Levels, Movement, Slice,
         SliceKey,
     },
-    plan::{Cell, Level, Plan},
+    own_sizes::{MixedOverSingle, Standing, TreeReads, mixed_over_single, tree_reads},
+    plan::{Cell, Factor, Level, Plan},
     prediction::Expected,
     record::{Figures, RunRecord, Source, UNFINISHED},
     statistics::{Decision, Interval, decision, error_of_one},
@@ -106,6 +107,9 @@ pub struct CellFindings {
     pub stability: Option<CellStability>,
     /// Means over all runs.
     pub per_transaction: Option<PerTransaction>,
+    /// What was read of each table and index, where the database counts that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<TreeReads>,
     /// What its transactions took of the device's energy; `None` where that is
     /// not known, as of real devices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,6 +141,10 @@ pub struct GroupFindings {
     pub cells: Vec<CellFindings>,
     /// What to do.
     pub verdict: Verdict,
+    /// What page sizes of tables and indexes did beside the best single one, where some have one of
+    /// their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<MixedOverSingle>,
     /// The passes that do not count because copies were young.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub young: Option<YoungPasses>,
@@ -289,7 +297,7 @@ impl<'a> ByCell<'a> {
                 level: self.level(group.cells[group.reference]),
                 cold: cold.iter().map(|&cell| self.level(cell)).collect(),
             },
-            _ => verdict(self.plan, self.cells, group, judged),
+            _ => verdict(self.plan, self.cells, group, judged, levels),
         };
         let mut cells: Vec<CellFindings> = (0..group.cells.len())
             .map(|place| self.cell(group, judged, place))
@@ -332,8 +340,18 @@ impl<'a> ByCell<'a> {
                 .collect();
             ties.retain(|level| !behind.contains(&level.to_string().as_str()));
         }
+        let by = (levels, self.predicted.inputs);
+        let standings = group.cells.iter().zip(&cells);
+        let standings: Vec<Standing> = standings
+            .map(|(&cell, of)| Standing {
+                cell,
+                level: of.cell.level(Factor::PageSize),
+                throughput: of.throughput.map(|throughput| throughput.estimate),
+            })
+            .collect();
         GroupFindings {
             name: self.plan.group_name(&self.cells[group.cells[0]]),
+            mixed: mixed_over_single(&standings, by, self.plan.margin),
             cells,
             verdict,
             young: judged.young.map(|young| YoungPasses {
@@ -422,6 +440,7 @@ impl<'a> ByCell<'a> {
             age: age(&self.every[number], &stands.batches, stands.from),
             stability: stability(slices, &stands.batches, &kinds),
             per_transaction: per_transaction(&runs, cell.page_size),
+            trees: tree_reads(&runs),
             energy: CellEnergy::from_runs(
                 &self.energy(number),
                 (place != group.reference)

@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use octavo_database::{Database, DatabaseError, DatabaseKind, DatabaseSpec, OptionKind};
+use octavo_database::{
+    Database, DatabaseError, DatabaseKind, DatabaseSpec, OptionKind, PageSizesByName,
+};
 use octavo_predict::{Model, ModeledKind, OPTIMAL, REPLACEMENT};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::DataSpec;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     level::{Factor, Level},
+    mixed::MixedSizes,
     storage::Storage,
 };
 
@@ -85,6 +88,33 @@ impl TestedDatabase {
                 ..Self::clone(self)
             }),
         }
+    }
+
+    /// Page sizes of tables and indexes of their own, where some have them.
+    pub fn own_sizes(&self) -> Option<PageSizesByName> {
+        let option = self.kind().ok()?.own_sizes?.option;
+        self.option(option)?.parse().ok()
+    }
+
+    /// The same with these page sizes of tables and indexes; as it is where it has none.
+    pub(super) fn with_own_sizes(self: &Arc<Self>, mixed: &MixedSizes) -> Arc<Self> {
+        let Some(sizes) = self.kind().ok().and_then(|kind| kind.own_sizes) else {
+            return Arc::clone(self);
+        };
+        let mut other = self.of_one_size();
+        let option = (sizes.option.to_owned(), mixed.own.to_string());
+        other.options.push(option);
+        Arc::new(other)
+    }
+
+    /// The same without page sizes of tables and indexes.
+    fn of_one_size(&self) -> Self {
+        let own_sizes = self.kind().ok().and_then(|kind| kind.own_sizes);
+        let mut other = self.clone();
+        other
+            .options
+            .retain(|(name, _)| own_sizes.is_none_or(|of| of.option != name));
+        other
     }
 
     /// The database's description.
@@ -219,7 +249,13 @@ impl Cell {
             Factor::Cpus => Level::Cpus(self.cpus),
             Factor::Clients => Level::Clients(self.clients),
             Factor::Memory => Level::Memory(self.memory),
-            Factor::PageSize => Level::PageSize(self.page_size),
+            Factor::PageSize => match self.database.own_sizes() {
+                None => Level::PageSize(self.page_size),
+                Some(own) => Level::MixedSizes(MixedSizes {
+                    others: self.page_size,
+                    own,
+                }),
+            },
             Factor::Copy => Level::Copy(self.copy + 1),
         }
     }
@@ -227,9 +263,10 @@ impl Cell {
 
 impl SnapshotKey {
     /// Whether it holds the same rows of the same database in the same place,
-    /// at whatever page size.
+    /// with whatever page sizes.
     pub fn is_related(&self, other: &Self) -> bool {
-        (&self.database, self.data, &self.storage) == (&other.database, other.data, &other.storage)
+        (self.data, &self.storage) == (other.data, &other.storage)
+            && self.database.of_one_size() == other.database.of_one_size()
     }
 }
 

@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, PageSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::storage::Storage;
+use super::{mixed::MixedSizes, storage::Storage};
 
 /// What can vary from cell to cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +83,8 @@ pub enum Level {
     Memory(ByteCount),
     /// A page size.
     PageSize(PageSize),
+    /// Page sizes of tables and indexes.
+    MixedSizes(MixedSizes),
     /// Which copy, from 1.
     Copy(u32),
 }
@@ -101,6 +103,7 @@ impl fmt::Display for Level {
             }
             Self::Memory(memory) => f.pad(&memory.to_string()),
             Self::PageSize(size) => f.pad(&size.get().to_string()),
+            Self::MixedSizes(_) => f.pad("mixed"),
         }
     }
 }
@@ -122,6 +125,7 @@ impl Level {
             Self::Clients(count) => format!("{count} clients"),
             Self::Memory(memory) => format!("{memory} of memory"),
             Self::PageSize(size) => format!("{size} pages"),
+            Self::MixedSizes(sizes) => format!("mixed pages ({sizes})"),
             Self::Copy(copy) => format!("copy {copy}"),
         }
     }

@@ -3,6 +3,7 @@
 mod cell;
 pub mod file;
 mod level;
+mod mixed;
 mod names;
 mod storage;
 mod user;
@@ -27,6 +28,7 @@ use crate::{
 
 pub use cell::{Cell, SnapshotKey, TestedDatabase};
 pub use level::{Factor, Level};
+pub use mixed::MixedSizes;
 pub use storage::Storage;
 pub use user::{OwnSettings, ScriptFile};
 
@@ -66,6 +68,10 @@ pub struct Plan {
     pub storages: Vec<Storage>,
     /// Page sizes.
     pub page_sizes: Vec<PageSize>,
+    /// Page sizes of tables and indexes, which are compared with those above as one more page size
+    /// each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixed: Vec<MixedSizes>,
     /// Buffer sizes.
     pub memories: Vec<ByteCount>,
     /// CPUs that may be used; `None` for all of them.
@@ -160,6 +166,15 @@ impl Plan {
                 ramp.clients
             ));
         }
+        let is_mixable = |database: &Arc<TestedDatabase>| {
+            database.kind().is_ok_and(|kind| kind.own_sizes.is_some())
+        };
+        if !self.mixed.is_empty() && !matches!(&self.databases[..], [one] if is_mixable(one)) {
+            return Some("it mixes page sizes, and not of one database that can".into());
+        }
+        if !self.mixed.is_empty() && self.compare != Factor::PageSize {
+            return Some("it mixes page sizes and does not compare them".into());
+        }
         (!(self.margin > 0.0 && self.margin < 1.0))
             .then(|| format!("its margin is {}", self.margin))
     }
@@ -177,7 +192,7 @@ impl Plan {
             Factor::Rows => self.data.len(),
             Factor::Storage => self.storages.len(),
             Factor::Memory => self.memories.len(),
-            Factor::PageSize => self.page_sizes.len(),
+            Factor::PageSize => self.page_sizes.len() + self.mixed.len(),
             Factor::Cpus => self.cpus.len(),
             Factor::Clients => self.clients.len(),
             Factor::Copy => self.copies as usize,
@@ -191,7 +206,13 @@ impl Plan {
             Factor::Rows => cell.data = self.data[place],
             Factor::Storage => cell.storage = self.storages[place].clone(),
             Factor::Memory => cell.memory = self.memories[place],
-            Factor::PageSize => cell.page_size = self.page_sizes[place],
+            Factor::PageSize => match place.checked_sub(self.page_sizes.len()) {
+                None => cell.page_size = self.page_sizes[place],
+                Some(mixed) => {
+                    cell.page_size = self.mixed[mixed].others;
+                    cell.database = cell.database.with_own_sizes(&self.mixed[mixed]);
+                }
+            },
             Factor::Cpus => cell.cpus = self.cpus[place],
             Factor::Clients => cell.clients = self.clients[place],
             Factor::Copy => cell.copy = place as u32,
@@ -225,7 +246,9 @@ impl Plan {
     fn reference_of(&self, cells: &[Cell]) -> usize {
         let is_reference = |cell: &Cell| match (&self.reference, self.compare) {
             (Some(level), factor) => cell.level(factor) == *level,
-            (None, Factor::PageSize) => cell.page_size == cell.database.default_page_size,
+            (None, Factor::PageSize) => {
+                cell.level(Factor::PageSize) == Level::PageSize(cell.database.default_page_size)
+            }
             (None, _) => false,
         };
         cells.iter().position(is_reference).unwrap_or(0)
@@ -322,12 +345,17 @@ impl Plan {
             sizes.sort_by_key(|&size| (size != database.default_page_size, size));
             for &data in &self.data {
                 for storage in &self.storages {
-                    snapshots.extend(sizes.iter().map(|&page_size| SnapshotKey {
+                    let key = |database: &Arc<TestedDatabase>, page_size| SnapshotKey {
                         database: database.clone(),
                         data,
                         storage: storage.clone(),
                         page_size,
-                    }));
+                    };
+                    snapshots.extend(sizes.iter().map(|&page_size| key(&database, page_size)));
+                    let mixed = self.mixed.iter();
+                    snapshots.extend(
+                        mixed.map(|mixed| key(&database.with_own_sizes(mixed), mixed.others)),
+                    );
                 }
             }
         }
@@ -382,6 +410,7 @@ pub(crate) mod tests {
             page_sizes: [4096, 8192, 65536]
                 .map(|b| PageSize::new(b).unwrap())
                 .to_vec(),
+            mixed: Vec::new(),
             memories: vec![ByteCount::mib(2), ByteCount::mib(8)],
             cpus: vec![None],
             clients: vec![1],

@@ -60,6 +60,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 9,
         sql: include_str!("from-9.sql"),
     },
+    Step {
+        // Nothing was counted by table and index.
+        from: 10,
+        sql: include_str!("from-10.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use octavo_database::TreeCounters;
 use octavo_driver::{Counts, KindCounts, Latencies, Measurement, Outcomes};
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition, TransactionKind};
@@ -206,6 +207,25 @@ impl Store {
                 Ok(())
             },
         )?;
+        self.collect(
+            "SELECT tree.run, name, calls, hits, reads, read_bytes FROM tree JOIN run USING (run)
+             WHERE set_aside = 0 ORDER BY run, name",
+            &[],
+            |row| {
+                if let Some(&place) = places.get(&row.get::<_, i64>("run")?)
+                    && let Ok(figures) = &mut runs[place].result
+                {
+                    figures.trees.push(TreeCounters {
+                        name: row.get("name")?,
+                        calls: from_integer(row, "calls")?,
+                        hits: from_integer(row, "hits")?,
+                        reads: from_integer(row, "reads")?,
+                        read_bytes: ByteCount::new(from_integer(row, "read_bytes")?),
+                    });
+                }
+                Ok(())
+            },
+        )?;
         Ok(runs)
     }
 
@@ -319,6 +339,7 @@ fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures
         overhead: seconds(row, "overhead_s")?,
         restored_by: json(row, "restored_by")?,
         storage_path: json(row, "storage_path")?,
+        trees: Vec::new(),
         device: json(row, "device")?,
         machine: json(row, "machine")?,
         conditions: Vec::new(),
@@ -403,6 +424,17 @@ fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rus
     for check in &figures.checks {
         put_condition(transaction, id, check)?;
     }
+    let mut tree = transaction.prepare("INSERT INTO tree VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    for of in &figures.trees {
+        tree.execute(params![
+            id,
+            of.name,
+            to_integer(of.calls),
+            to_integer(of.hits),
+            to_integer(of.reads),
+            to_integer(of.read_bytes.get()),
+        ])?;
+    }
     transaction.execute(
         "INSERT INTO audit VALUES (?1, ?2)",
         params![id, to_json(&load.audit)],
@@ -458,7 +490,7 @@ fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqli
         )
         .optional()?;
     if let Some(id) = id {
-        for table in ["latency", "consistency", "audit", "run"] {
+        for table in ["latency", "consistency", "tree", "audit", "run"] {
             transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [id])?;
         }
     }

@@ -1,4 +1,4 @@
--- The result store, version 9. docs/store.md describes it.
+-- The result store, version 11. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -146,6 +146,16 @@ CREATE TABLE consistency (
     violations      INTEGER NOT NULL,
     first_violation TEXT,
     PRIMARY KEY (run, clause)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tree (
+    run        INTEGER NOT NULL REFERENCES run,
+    name       TEXT NOT NULL,
+    calls      INTEGER NOT NULL,
+    hits       INTEGER NOT NULL,
+    reads      INTEGER NOT NULL,
+    read_bytes INTEGER NOT NULL,
+    PRIMARY KEY (run, name)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit (

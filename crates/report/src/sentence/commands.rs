@@ -12,6 +12,7 @@ use super::{
     cost::steps,
     limits::wanted as wanted_of,
     memory::{MoreCache, more_cache},
+    own_sizes::{mixed_change, wanted_sizes},
 };
 use crate::{document::Block, naming, number::list};
 
@@ -43,7 +44,8 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
     let steps = own.and_then(|(own, page_size)| steps(kind, cell, &own.copy, page_size));
     let wanted = wanted.filter(|_| steps.is_none());
     let changes = changes(kind, cell, wanted, has_buffer, &findings.database);
-    let mut blocks: Vec<Block> = steps.into_iter().chain(changes).collect();
+    let mixed = wanted_sizes(group).and_then(|sizes| mixed_change(kind, sizes));
+    let mut blocks: Vec<Block> = steps.into_iter().chain(mixed).chain(changes).collect();
     // Others name their memory with the cache.
     let mut answers = findings.groups.iter().map(wanted_of);
     if own.is_some() && answers.any(|other| other != wanted_of(group)) {
@@ -203,6 +205,7 @@ mod tests {
             has_threads: false,
             merges_files: false,
             writes_between_checkpoints: false,
+            own_sizes: None,
             options: sqlite.options,
             page_sizes: sqlite.page_sizes,
             defaults: sqlite.defaults,

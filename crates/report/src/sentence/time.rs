@@ -203,7 +203,7 @@ fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFi
 /// Whether a level with its noun is many: "2 KiB pages save", "journal mode delete saves".
 fn is_plural(level: &Level) -> bool {
     match level {
-        Level::PageSize(_) | Level::Rows(_) | Level::Cpus(None) => true,
+        Level::PageSize(_) | Level::MixedSizes(_) | Level::Rows(_) | Level::Cpus(None) => true,
         Level::Cpus(Some(count)) | Level::Clients(count) => *count != 1,
         Level::Database(_) | Level::Storage(_) | Level::Memory(_) | Level::Copy(_) => false,
     }

@@ -308,6 +308,7 @@ impl Scenario {
                 .iter()
                 .map(|&kib| PageSize::kib(kib))
                 .collect(),
+            mixed: Vec::new(),
             memories: self
                 .memories
                 .iter()
@@ -561,6 +562,7 @@ fn figures(plan: &Plan, slices: &[Slice]) -> Figures {
         load: Measurement::without_series(warm_up, elapsed, counts, counters),
         overhead: Duration::from_secs(1),
         restored_by: None,
+        trees: Vec::new(),
         storage_path: Some(StoragePath::Direct),
         device: Some(DeviceUse {
             reads: misses,

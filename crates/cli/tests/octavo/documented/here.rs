@@ -40,6 +40,17 @@ pub(super) const MYSQL: &str = "mysql://USER:PASSWORD@HOST:PORT";
 /// are words that have to be among its own.
 pub(super) const SHORT: &[(&str, &[&str])] = &[
     (
+        "advise --per-table",
+        &[
+            "--memory=4MiB",
+            "--page-sizes=4K,16K",
+            "--passes=8",
+            "--transactions=20",
+            "--warm-up=50",
+            "--no-calibrate",
+        ],
+    ),
+    (
         "advise",
         &[
             "--memory=1MiB,4MiB",

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 20] = [
+const RUN: [&str; 21] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -32,6 +32,7 @@ const RUN: [&str; 20] = [
     "docs/metrics.md",
     "docs/own-servers.md",
     "docs/own.md",
+    "docs/per-table.md",
     "docs/plans.md",
     "docs/predictions.md",
     "docs/recordings.md",
@@ -72,6 +73,11 @@ fn libmdbx_page_works() {
 #[test]
 fn rocksdb_page_works() {
     Scene::new().types("docs/rocksdb.md");
+}
+
+#[test]
+fn per_table_page_works() {
+    Scene::new().types("docs/per-table.md");
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub(super) fn plan(
         data: values(&rows),
         storages: list("storage", &cells.storage, Storage::Own)?,
         page_sizes: list("page-size", &cells.page_size, default_page_size)?,
+        mixed: Vec::new(),
         memories: list("memory", &cells.memory, ByteCount::ZERO)?,
         cpus: list("cpus", &cells.cpus, None)?,
         clients: list("clients", &clients, 1)?,

@@ -38,6 +38,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: false,
+    own_sizes: None,
     options: &[],
     page_sizes: PageSizes {
         smallest: PageSize::kib(4),

@@ -45,6 +45,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     has_threads: false,
     merges_files: false,
     writes_between_checkpoints: false,
+    own_sizes: None,
     options: &[
         // Three files of 50 MiB are the default.
         OptionKind::new(

@@ -34,14 +34,33 @@ pub struct Reuse {
 pub struct Again {
     /// Pages.
     pub pages: f64,
-    /// Requests to storage that these would be, where one request may have several.
-    pub requests: f64,
+    /// Reads of one page.
+    pub reads: f64,
+    /// Reads of several pages that follow each other.
+    pub ahead: f64,
+    /// Bytes of these.
+    pub ahead_bytes: f64,
+}
+
+impl Again {
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            pages: self.pages * factor,
+            reads: self.reads * factor,
+            ahead: self.ahead * factor,
+            ahead_bytes: self.ahead_bytes * factor,
+        }
+    }
 }
 
 impl std::ops::AddAssign for Again {
     fn add_assign(&mut self, other: Self) {
         self.pages += other.pages;
-        self.requests += other.requests;
+        self.reads += other.reads;
+        self.ahead += other.ahead;
+        self.ahead_bytes += other.ahead_bytes;
     }
 }
 
@@ -67,8 +86,7 @@ fn begin_of(part: usize) -> f64 {
 }
 
 impl Reuse {
-    /// At step `now` a page is referred to, which stands for `weight` pages and `requests` requests if
-    /// it is missed. Without `is_counted` it is only remembered: at the beginning nobody knows how long
+    /// At step `now` a page is referred to, which is `weight` if it is missed. Without `is_counted` it is only remembered: at the beginning nobody knows how long
     /// pages were not referred to.
     pub fn refer(&mut self, page: u64, now: u64, weight: Again, is_counted: bool) {
         let last = self.last.insert(page, now);
@@ -105,16 +123,9 @@ impl Reuse {
                 break;
             }
             let share = ((end - window) / (end - begin)).min(1.0);
-            missed += Again {
-                pages: again.pages * share,
-                requests: again.requests * share,
-            };
+            missed += again.times(share);
         }
-        let steps = self.steps.max(1) as f64;
-        Again {
-            pages: missed.pages / steps,
-            requests: missed.requests / steps,
-        }
+        missed.times(1.0 / self.steps.max(1) as f64)
     }
 
     /// How many pages are referred to within `window` steps, on average: the integral of the misses of
@@ -158,7 +169,8 @@ pub fn window(kinds: &[Kind<'_>], room: f64) -> Option<f64> {
     if held(high) <= room {
         return None;
     }
-    while high - low > 1e-6 * high {
+    // Nothing is shorter than a step.
+    while high - low > 1e-6 * high && high > 0.5 {
         let middle = 0.5 * (low + high);
         match held(middle) > room {
             true => high = middle,
@@ -178,7 +190,9 @@ mod tests {
 
     const ONE: Again = Again {
         pages: 1.0,
-        requests: 1.0,
+        reads: 1.0,
+        ahead: 0.0,
+        ahead_bytes: 0.0,
     };
 
     #[test]
@@ -219,6 +233,10 @@ mod tests {
         let found = window(&kinds, 7.5).unwrap();
         assert!((found - 1.0).abs() < 1e-3, "{found}");
         assert_eq!(window(&kinds, 100.0), None);
+        assert!(
+            window(&kinds, 0.0).unwrap() <= 0.5,
+            "without room nothing stays"
+        );
     }
 
     /// Half of the references go to a twentieth of the pages.

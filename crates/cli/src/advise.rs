@@ -176,16 +176,11 @@ fn settings(
         }
         None => plan_of(flags.database.name(), &flags.cells, storage)?,
     };
-    let mut plan = plan;
-    let chosen_sizes = match flags.per_table {
-        true => Some(per_table::choose(&mut plan, flags, watcher)?),
-        false => None,
-    };
     let defaults = plan.databases[0].kind()?.defaults;
-    Ok(CampaignSettings {
+    let mut settings = CampaignSettings {
         directory: flags.directory.clone(),
         plan,
-        chosen_sizes,
+        chosen_sizes: None,
         prediction: None,
         budget: Some(flags.campaign.budget.unwrap_or(defaults.budget)),
         passes: flags.passes,
@@ -198,7 +193,11 @@ fn settings(
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
-    })
+    };
+    if flags.per_table {
+        per_table::choose(&mut settings, flags, watcher)?;
+    }
+    Ok(settings)
 }
 
 /// The cells of a database that flags name, on one storage.

@@ -1,6 +1,6 @@
 //! How a command ends when it has no result.
 
-use octavo_experiment::own::OwnPlanError;
+use octavo_experiment::{campaign::CampaignError, own::OwnPlanError};
 
 /// How a command ended without a result.
 #[derive(Debug)]
@@ -34,7 +34,10 @@ impl Failure {
     pub(crate) fn of_plan(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
         let plan = error.downcast_ref::<OwnPlanError>();
-        match plan.is_some_and(OwnPlanError::is_stopped) {
+        let campaign = error.downcast_ref::<CampaignError>();
+        let is_stopped = plan.is_some_and(OwnPlanError::is_stopped)
+            || matches!(campaign, Some(CampaignError::Stopped));
+        match is_stopped {
             true => Self::Interrupted("nothing was changed".into()),
             false => Self::Input(error),
         }

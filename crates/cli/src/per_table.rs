@@ -3,6 +3,7 @@
 use anyhow::{anyhow, ensure};
 use octavo_database::Registry;
 use octavo_experiment::{
+    campaign::{CampaignSettings, Requirements},
     directory::STORE,
     observer::Observer,
     own_sizes::{ChosenSizes, ReadTime, choose as choose_sizes, read_times_here, read_times_of},
@@ -14,12 +15,13 @@ use octavo_report::number::list;
 use crate::{devices::named, flags::AdviseFlags, watcher::Watcher};
 
 /// Chooses the sizes, and has the plan measure them. Those of an earlier session stay: what reads take
-/// differs from one minute to the next.
+/// differs from one minute to the next. What cannot be measured is refused before.
 pub(crate) fn choose(
-    plan: &mut Plan,
+    settings: &mut CampaignSettings,
     flags: &AdviseFlags,
     watcher: &Watcher,
-) -> anyhow::Result<ChosenSizes> {
+) -> anyhow::Result<()> {
+    let plan = &mut settings.plan;
     let kind = plan.databases[0].kind()?;
     let Some(own_sizes) = kind.own_sizes else {
         let registry = Registry::standard();
@@ -42,24 +44,43 @@ pub(crate) fn choose(
     );
     let largest = plan.memories.iter().copied().max();
     plan.memories = largest.into_iter().collect();
+    ensure!(
+        plan.page_sizes.len() > 1,
+        "--per-table chooses among several page sizes: name more with --page-sizes"
+    );
+    Requirements::estimate(settings)?;
     let chosen = match kept(flags)? {
         Some(chosen) => chosen,
         None => {
-            let times = read_times(plan, flags, watcher)?;
-            choose_sizes(plan, times, &|| watcher.flow())?
+            let times = read_times(&settings.plan, flags, watcher)?;
+            choose_sizes(&settings.plan, times, &|| watcher.flow())?
         }
     };
-    chosen.add_to(plan);
-    Ok(chosen)
+    chosen.add_to(&mut settings.plan);
+    settings.chosen_sizes = Some(chosen);
+    Ok(())
 }
 
 /// What an earlier session in the directory has chosen.
 fn kept(flags: &AdviseFlags) -> anyhow::Result<Option<ChosenSizes>> {
     let path = flags.directory.join(STORE);
     // What is no store is for others to refuse.
-    match path.exists().then(|| Store::open(&path)) {
-        Some(Ok(store)) => Ok(ChosenSizes::of_store(&store)?),
-        _ => Ok(None),
+    let Some(Ok(store)) = path.exists().then(|| Store::open(&path)) else {
+        return Ok(None);
+    };
+    let Some(plan) = store.plan()? else {
+        return Ok(None);
+    };
+    let directory = flags.directory.display();
+    match ChosenSizes::of_store(&store)? {
+        None => Err(anyhow!(
+            "the results in {directory} were made without --per-table: name another directory"
+        )),
+        Some(chosen) if !chosen.is_of(&plan) => Err(anyhow!(
+            "{} is damaged: its page sizes of tables are not those that were chosen",
+            path.display()
+        )),
+        chosen => Ok(chosen),
     }
 }
 

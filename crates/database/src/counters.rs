@@ -16,9 +16,9 @@ pub struct TreeCounters {
     pub name: String,
     /// Calls that read it.
     pub calls: u64,
-    /// Pages that the buffer had.
+    /// Pages that the buffer had, those of indexes and filters too.
     pub hits: u64,
-    /// Pages that a read was for. One that came with another's read is none.
+    /// Reads of one page, of rows, of an index of pages or of a filter. What is read ahead is in none.
     pub reads: u64,
     /// Bytes of these.
     pub read_bytes: ByteCount,

@@ -78,7 +78,7 @@ pub use own::{
     digested::{Digests, FoundDigests},
     guess::Guess,
 };
-pub use own_sizes::{OwnSizes, ReadAhead, StoredTree};
+pub use own_sizes::{OwnSizes, PageRead, ReadAhead, StoredTree};
 pub use postgres::KIND as POSTGRES;
 pub use record::{Missing, PagesWanted, RecordPages, RecordedPages};
 pub use registry::{DatabaseSpec, LEFT_OUT, Registry, SharedOption, choose, connect};

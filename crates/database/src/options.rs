@@ -160,7 +160,8 @@ impl FromStr for PageSizesByName {
             let (name, size) = part.split_once('=').ok_or(SizesByNameError)?;
             let (name, size) = (name.trim(), size.trim().parse());
             let size = size.map_err(|_| SizesByNameError)?;
-            if name.is_empty() || sizes.of(name).is_some() {
+            let is_odd = name.is_empty() || name.chars().any(char::is_control);
+            if is_odd || sizes.of(name).is_some() {
                 return Err(SizesByNameError);
             }
             sizes.0.push((name.to_owned(), size));
@@ -486,6 +487,7 @@ mod tests {
             "=4K",
             "a=4K,a=8K",
             "a=4K,",
+            "a\u{1b}b=4K",
         ] {
             assert_eq!(by_name.read(bad), None, "{bad}");
         }

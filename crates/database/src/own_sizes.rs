@@ -18,12 +18,9 @@ pub struct OwnSizes {
     /// Of so much memory the bytes of rows that were written last: one of them is read from there, without a
     /// page.
     pub recent: fn(ByteCount) -> ByteCount,
-    /// What to do for one of them: `{name}` stands for what it is called there.
+    /// What to do. Lines with `{name}` are for all of a size, whose names that stands for; the others come
+    /// before them.
     pub change: Change,
-    /// What those are called there that have no size of their own.
-    pub others: &'static str,
-    /// What to know besides, as lines that are to be read.
-    pub notes: &'static [&'static str],
 }
 
 /// A table's rows or an index's entries, as a database stores them.
@@ -76,24 +73,35 @@ impl StoredTree {
     }
 }
 
+/// How a page is read that the cache has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageRead {
+    /// By itself.
+    Alone,
+    /// With others behind it: so many bytes.
+    Ahead(ByteCount),
+    /// It came with one before.
+    Came,
+}
+
 impl ReadAhead {
-    /// For each of so many pages of this size that follow each other, how many requests it is: 0 where it
-    /// came with one before.
-    pub fn requests(self, pages: u64, page_size: PageSize) -> impl Iterator<Item = f64> {
+    /// How each of so many pages of this size is read that follow each other, none of which the cache has.
+    pub fn reads(self, pages: u64, page_size: PageSize) -> impl Iterator<Item = PageRead> {
         let page = u64::from(page_size.get());
         let (mut end, mut ahead) = (0, self.first.get());
         (0..pages).map(move |number| {
             let begin = number * page;
             if number < u64::from(self.alone) {
                 end = begin + page;
-                return 1.0;
+                return PageRead::Alone;
             }
             if begin + page <= end {
-                return 0.0;
+                return PageRead::Came;
             }
-            end = begin + page + ahead;
+            let bytes = page + ahead;
+            end = begin + bytes;
             ahead = (ahead * 2).min(self.most.get());
-            1.0
+            PageRead::Ahead(ByteCount::new(bytes))
         })
     }
 }
@@ -103,18 +111,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_for_pages_in_a_row_by_hand() {
+    fn pages_in_a_row_are_read_by_hand() {
         let read_ahead = ReadAhead {
             alone: 2,
             first: ByteCount::kib(8),
             most: ByteCount::kib(16),
         };
-        // Alone twice; then 12 KiB, 20 KiB, 20 KiB.
-        let small: Vec<f64> = read_ahead.requests(14, PageSize::kib(4)).collect();
-        let wanted = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0];
-        assert_eq!(small, wanted.map(f64::from));
-        // 64 KiB and 8 KiB: the next one is not whole.
-        let large: Vec<f64> = read_ahead.requests(4, PageSize::kib(64)).collect();
-        assert_eq!(large, [1.0; 4]);
+        let [alone, came] = [PageRead::Alone, PageRead::Came];
+        let ahead = |kib| PageRead::Ahead(ByteCount::kib(kib));
+        let small: Vec<PageRead> = read_ahead.reads(12, PageSize::kib(4)).collect();
+        let wanted = [
+            alone,
+            alone,
+            ahead(12),
+            came,
+            came,
+            ahead(20),
+            came,
+            came,
+            came,
+            came,
+            ahead(20),
+            came,
+        ];
+        assert_eq!(small, wanted);
+        // The next one has not come as a whole.
+        let large: Vec<PageRead> = read_ahead.reads(4, PageSize::kib(64)).collect();
+        assert_eq!(large, [alone, alone, ahead(72), ahead(80)]);
     }
 }

@@ -20,7 +20,7 @@ use octavo_database::{
     expected_contents,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{Outcome, Workload, made_up::TALLY};
+use octavo_workload::{Outcome, Workload, WorkloadSpec, made_up::TALLY};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use support::{open_directory, page_size, settings, stock::STOCK};
 
@@ -91,8 +91,17 @@ fn databases_agree_on_every_workload() {
 #[test]
 fn databases_without_sql_leave_the_rows_of_sqlite() {
     let registry = Registry::standard();
-    for family in octavo_workload::Registry::standard().families() {
-        let workload = family.trial(SEED).unwrap();
+    let workloads = octavo_workload::Registry::standard();
+    let families = workloads.families().iter();
+    let trials = families.map(|family| family.trial(SEED).unwrap());
+    let reports = workloads.find("tpcc-reports").unwrap();
+    let data = reports.data_spec(&[("warehouses", 1)]).unwrap();
+    let with_reports = WorkloadSpec {
+        mix: Some("new-order=4,payment=4,order-status=1,report=2,long-report=1".into()),
+        ..WorkloadSpec::new(reports, data, SEED)
+    };
+    let with_reports = with_reports.build().unwrap();
+    for workload in trials.chain([with_reports]) {
         let workload = &*workload;
         let without_sql = |kind: &&DatabaseKind| ["libmdbx", "rocksdb"].contains(&kind.name);
         let kinds = [registry.default_kind()].into_iter();

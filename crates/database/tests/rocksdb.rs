@@ -119,6 +119,67 @@ fn the_cache_is_the_memory_and_blocks_have_their_size() {
     assert!(misses < 0.4, "{misses}: 40,000 reads have met most records");
 }
 
+/// By an index to a row: each family has its own calls, though one is made while the other goes on.
+#[test]
+fn reads_are_counted_by_family() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let tpcc = octavo_workload::Registry::standard().find("tpcc").unwrap();
+    let data = tpcc.data_spec(&[("warehouses", 1)]).unwrap();
+    let spec = WorkloadSpec {
+        mix: Some("order-status=1".into()),
+        ..WorkloadSpec::new(tpcc, data, Seed::new(7))
+    };
+    let workload = spec.build().unwrap();
+    let database = choose("rocksdb", &[]).unwrap();
+    let directory = open_directory();
+    let snapshot = directory.path().join("snapshot");
+    fs::create_dir(&snapshot).unwrap();
+    let mut go_on = |_| ControlFlow::Continue(());
+    database
+        .load(&snapshot, page_size(4096), &*workload, &mut go_on)
+        .unwrap();
+    let run = directory.path().join("run");
+    fs::create_dir(&run).unwrap();
+    database.restore(&snapshot, &run).unwrap();
+    let settings = settings(4096, ByteCount::mib(8), 1);
+    let running = database.start(&run, &settings, &*workload).unwrap();
+    let mut connection = running.connect(0).unwrap();
+    let mut client = workload.clients(Seed::new(3), 1).remove(0);
+    let (begin, before) = (running.tree_counters(), running.counters());
+    const TRANSACTIONS: u64 = 500;
+    for _ in 0..TRANSACTIONS {
+        client.draw();
+        client.run(&mut *connection).unwrap();
+    }
+    let counters = running.counters() - before;
+    let trees = running.tree_counters();
+    let of = |name: &str| {
+        let tree = trees.iter().find(|tree| tree.name == name).unwrap();
+        tree.since(&begin)
+    };
+    // The last order by the customer's index, and from there the order; then its lines.
+    assert_eq!(of("orders.orders_by_customer").calls, TRANSACTIONS);
+    assert_eq!(of("orders").calls, TRANSACTIONS);
+    assert_eq!(of("order_line").calls, TRANSACTIONS);
+    assert_eq!((of("stock").calls, of("stock").reads), (0, 0));
+    for name in [
+        "orders.orders_by_customer",
+        "orders",
+        "order_line",
+        "customer",
+    ] {
+        let tree = of(name);
+        assert!(tree.reads > 50, "{tree:?}");
+        let bytes = tree.read_bytes.get() as f64 / tree.reads as f64;
+        assert!((2000.0..5000.0).contains(&bytes), "{tree:?}");
+    }
+    let sum: u64 = trees.iter().map(|tree| tree.since(&begin).reads).sum();
+    let ratio = sum as f64 / counters.reads as f64;
+    assert!((0.9..1.05).contains(&ratio), "{sum} of {}", counters.reads);
+    drop(connection);
+    running.stop().unwrap();
+}
+
 #[test]
 fn a_family_has_a_block_size_of_its_own() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

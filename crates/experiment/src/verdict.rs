@@ -414,16 +414,21 @@ fn crossing(line: &[(ByteCount, f64)]) -> Option<ByteCount> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         lockstep::{BATCH_PASSES, Horizon, Rules, Slice, Unseated, judge, slice::tests::slice},
-        plan::tests::plan,
+        plan::{MixedSizes, tests::plan},
     };
 
     /// Levels of cells that were measured for so many batches: throughput by page size and
     /// memory with a wobble that all cells of a batch share and a small one of their own.
     fn levels(batches: u32, own: f64, level: impl Fn(&Cell) -> f64) -> Levels {
-        let plan = plan();
+        judged(&plan(), batches, own, level).levels
+    }
+
+    fn judged(plan: &Plan, batches: u32, own: f64, level: impl Fn(&Cell) -> f64) -> Judgement {
         let cells = plan.cells();
         let mut slices = Vec::new();
         for pass in 0..batches * BATCH_PASSES as u32 {
@@ -455,7 +460,38 @@ mod tests {
             &slices,
             &Unseated::new(),
         )
-        .levels
+    }
+
+    #[test]
+    fn mixed_sizes_have_to_beat_the_best_single_one() {
+        let mut plan = plan();
+        let database = Arc::get_mut(&mut plan.databases[0]).unwrap();
+        database.name = "rocksdb".into();
+        database.options.clear();
+        plan.memories.truncate(1);
+        plan.mixed = vec![MixedSizes {
+            others: size(4096),
+            own: "stock=8K".parse().unwrap(),
+        }];
+        let winner = |over_single: f64| {
+            let throughput = |cell: &Cell| match plan.level(cell, Factor::PageSize) {
+                Level::MixedSizes(_) => 1100.0 * over_single,
+                Level::PageSize(of) if of == size(8192) => 1100.0,
+                _ => 1000.0,
+            };
+            let judged = judged(&plan, 8, 0.001, throughput);
+            let (cells, groups) = (plan.cells(), plan.groups());
+            let found = verdict(&plan, &cells, &groups[0], &judged.groups[0], &judged.levels);
+            match found {
+                Verdict::Use { level, ties, .. } => (level, ties),
+                other => panic!("{other:?}"),
+            }
+        };
+        let mixed = Level::MixedSizes(plan.mixed[0].clone());
+        let single = Level::PageSize(size(8192));
+        assert_eq!(winner(1.1), (mixed.clone(), vec![single.clone()]));
+        // They are as good, and one size is less to type.
+        assert_eq!(winner(1.02), (single, vec![mixed]));
     }
 
     fn size(bytes: u32) -> PageSize {

@@ -13,6 +13,7 @@ use std::{
     ops::ControlFlow,
 };
 
+use octavo_buffer::reuse::Again;
 use octavo_database::{OwnSizes, Registry, StoredTree};
 use octavo_device::{
     catalog,
@@ -78,8 +79,6 @@ fn copy(of: &OwnSizes) -> OwnSizes {
         read_ahead: of.read_ahead,
         recent: of.recent,
         change: of.change,
-        others: of.others,
-        notes: of.notes,
     }
 }
 
@@ -99,11 +98,11 @@ fn read_cost(name: &str) -> ReadCost {
         let point = probe::measure(device.as_mut(), &spec, Effort::default(), SEED);
         (size, 1e9 / point.expect("it reads pages").iops.get())
     });
-    ReadCost::through(&points).expect("three sizes")
+    ReadCost::new(points.to_vec()).expect("three sizes")
 }
 
-/// Pages and requests that each tree misses.
-type Misses = Vec<[f64; 2]>;
+/// What each tree misses.
+type Misses = Vec<Again>;
 
 struct Found<'a> {
     trees: &'a [StoredTree],
@@ -159,7 +158,7 @@ impl<'a> Found<'a> {
     fn lines(&self) -> Vec<(&'static str, f64, f64, String)> {
         let mut simulated: HashMap<Vec<usize>, Misses> = HashMap::new();
         let mut lines = Vec::new();
-        for &(device, cost) in self.devices {
+        for (device, cost) in self.devices {
             let choice = choose(&self.references, self.room, cost);
             let chosen: Vec<usize> = choice
                 .mixed
@@ -177,11 +176,8 @@ impl<'a> Found<'a> {
                     .entry(sizes.clone())
                     .or_insert_with(|| self.simulate(sizes));
                 let each = misses.iter().zip(sizes);
-                each.map(|([pages, requests], &size)| {
-                    let bytes = pages * f64::from(SIZES[size].get());
-                    cost.request_ns * requests + cost.byte_ns * bytes
-                })
-                .sum()
+                each.map(|(missed, &size)| cost.of(*missed, SIZES[size]))
+                    .sum()
             };
             let own = of(&chosen);
             let mut best = own;
@@ -200,7 +196,7 @@ impl<'a> Found<'a> {
                 .map(|(name, size)| format!("{name} {size}"))
                 .collect();
             let sizes = format!("others {others} {}", named.join(" "));
-            lines.push((device, own / best, single / own, sizes));
+            lines.push((*device, own / best, single / own, sizes));
         }
         lines
     }
@@ -218,7 +214,7 @@ impl<'a> Found<'a> {
         let bytes = |tree: usize| u64::from(SIZES[sizes[tree]].get());
         let mut pages: HashMap<(usize, u64), Kept> = HashMap::new();
         let mut halves = [Half::default(), Half::default()];
-        let (mut stamp, mut misses) = (0, vec![[0.0; 2]; self.trees.len()]);
+        let (mut stamp, mut misses) = (0, vec![Again::default(); self.trees.len()]);
         let own = self
             .stream
             .iter()
@@ -234,8 +230,7 @@ impl<'a> Found<'a> {
                 }
                 None => {
                     if number >= own.len() / 2 {
-                        misses[page.tree][0] += 1.0;
-                        misses[page.tree][1] += page.requests;
+                        misses[page.tree] += page.missed();
                     }
                     NEW
                 }

@@ -308,7 +308,11 @@ fn io(findings: &Findings) -> Section {
         section.heading("Tables and indexes");
         section.paragraph(sentence::about_own_sizes(chosen));
         let cells: Vec<&CellFindings> = naming::cells(findings).collect();
-        section.push(Block::Table(table::own_sizes(chosen, &cells)));
+        section.push(Block::Table(table::own_sizes(
+            &findings.plan,
+            chosen,
+            &cells,
+        )));
     }
     let energy = sentence::energy(findings);
     if !energy.is_empty() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octavo_experiment::{
     forecast::{Forecast, ForecastCell},
-    plan::Design,
+    plan::{Design, Storage},
 };
 
 use crate::{
@@ -42,7 +42,7 @@ fn own_sizes(forecast: &Forecast) -> Section {
     let mut section = Section::new("own-sizes", "Tables and indexes");
     if let Some(chosen) = &forecast.chosen_sizes {
         section.paragraph(sentence::about_own_sizes(chosen));
-        section.push(Block::Table(table::own_sizes(chosen, &[])));
+        section.push(Block::Table(table::own_sizes(&forecast.plan, chosen, &[])));
     }
     section
 }
@@ -216,9 +216,17 @@ fn times(forecast: &Forecast) -> Section {
         values.push((format!("budget of {}", estimate(budget)), said));
     }
     section.push(Block::Values(values));
-    section.paragraph(
-        "Nothing was measured. Assumes a slow disk: 60 MB/s for loading, 360 MB/s for copying.",
-    );
+    let is_asked = |storage: &Storage| !matches!(storage, Storage::Device(_));
+    let measured = match &forecast.chosen_sizes {
+        Some(_) if forecast.plan.storages.iter().any(is_asked) => {
+            "Random reads were measured, and nothing else: measured again, other sizes of tables may be \
+             chosen."
+        }
+        _ => "Nothing was measured.",
+    };
+    section.paragraph(format!(
+        "{measured} Assumes a slow disk: 60 MB/s for loading, 360 MB/s for copying."
+    ));
     section
 }
 

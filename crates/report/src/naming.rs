@@ -99,7 +99,7 @@ pub(crate) fn level_alone(plan: &Plan, cell: &Cell) -> String {
 pub(crate) fn level(level: &Level) -> String {
     match level {
         Level::PageSize(size) => size.to_string(),
-        Level::MixedSizes(_) => "the mixed sizes".into(),
+        Level::MixedSizes(_) => "mixed".into(),
         other => other.with_noun(),
     }
 }

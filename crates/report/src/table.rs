@@ -12,7 +12,7 @@ use octavo_experiment::{
     },
     inputs::InputName,
     own_sizes::{ChosenSizes, ChosenTree},
-    plan::{Factor, Level, SnapshotKey},
+    plan::{Factor, Level, Plan, SnapshotKey},
     statistics::Interval,
 };
 use octavo_units::spread::Spread;
@@ -298,48 +298,93 @@ pub(crate) fn storage(findings: &Findings, group: &GroupFindings) -> Table {
         .build()
 }
 
+/// A table or index, or what is of none of them.
+struct TreeRow {
+    name: String,
+    size: String,
+    page: String,
+    /// Reads with the chosen sizes and with the best single one, predicted and measured.
+    predicted: [Option<f64>; 2],
+    measured: [Option<f64>; 2],
+    misses: f64,
+    held: f64,
+}
+
 /// What was predicted of each table and index, and what cells read of them; the one whose reads take longest
 /// first.
-pub(crate) fn own_sizes(chosen: &ChosenSizes, cells: &[&CellFindings]) -> Table {
-    let mut trees: Vec<&ChosenTree> = chosen.trees.iter().collect();
-    trees.sort_by(|one, other| other.reads_us.total_cmp(&one.reads_us));
+pub(crate) fn own_sizes(plan: &Plan, chosen: &ChosenSizes, cells: &[&CellFindings]) -> Table {
     let best_single = chosen.best_single;
-    let mut sizes = chosen.single.iter();
-    let best = sizes.position(|of| of.page_size == best_single);
-    let single = |of: fn(&ChosenTree) -> &[f64]| {
-        move |tree: &&ChosenTree| known(best.and_then(|best| of(tree).get(best)), |&of| number(of))
-    };
+    let best = chosen
+        .single
+        .iter()
+        .position(|of| of.page_size == best_single);
+    let single = |of: &[f64]| best.and_then(|best| of.get(best).copied());
     let cell = |level: Option<Level>| {
         let mut cells = cells.iter().filter(|cell| !cell.trees.is_empty());
-        cells.find(|cell| Some(cell.cell.level(Factor::PageSize)) == level)
+        cells.find(|cell| Some(plan.level(&cell.cell, Factor::PageSize)) == level)
     };
-    let reads = |cell: &CellFindings, tree: &ChosenTree| {
-        let mut trees = cell.trees.iter();
-        let own = trees.find(|own| own.name == tree.name);
-        known(own, |own| number(own.reads))
+    let measured = [
+        cell(chosen.mixed.clone().map(Level::MixedSizes)),
+        cell(Some(Level::PageSize(best_single))),
+    ];
+    let mut trees: Vec<&ChosenTree> = chosen.trees.iter().collect();
+    trees.sort_by(|one, other| other.reads_us.total_cmp(&one.reads_us));
+    let rows = trees.iter().map(|tree| TreeRow {
+        name: tree.name.clone(),
+        size: bytes(tree.size.get() as f64),
+        page: tree.page_size.to_string(),
+        predicted: [Some(tree.reads), single(&tree.reads_single)],
+        measured: measured.map(|cell| {
+            let own = cell?.trees.iter().find(|own| own.name == tree.name);
+            own.map(|own| own.reads)
+        }),
+        misses: tree.misses,
+        held: tree.held.get() as f64,
+    });
+    let sum = |of: &dyn Fn(&ChosenTree) -> f64| chosen.trees.iter().map(of).sum::<f64>();
+    let all_reads = |cell: &CellFindings| Some(cell.per_transaction.as_ref()?.reads);
+    let ahead = TreeRow {
+        name: "read ahead, merging".into(),
+        size: String::new(),
+        page: String::new(),
+        predicted: [
+            Some(sum(&|tree| tree.reads_ahead)),
+            Some(sum(&|tree| single(&tree.reads_ahead_single).unwrap_or(0.0))),
+        ],
+        measured: measured.map(|cell| {
+            let of_trees: f64 = cell?.trees.iter().map(|tree| tree.reads).sum();
+            Some((all_reads(cell?)? - of_trees).max(0.0))
+        }),
+        misses: 0.0,
+        held: 0.0,
     };
-    let mixed = cell(chosen.mixed.clone().map(Level::MixedSizes));
-    let alone = cell(Some(Level::PageSize(best_single)));
-    let mut table = Table::with_rows("Reads of storage per transaction", &trees)
-        .label("table or index", |tree| tree.name.clone())
-        .figure("size", |tree| bytes(tree.size.get() as f64))
-        .figure("page", |tree| tree.page_size.to_string())
-        .figure("predicted", |tree| number(tree.reads));
-    if let Some(mixed) = mixed {
-        table = table.figure("measured", move |tree| reads(mixed, tree));
+    let rows: Vec<TreeRow> = rows.chain([ahead]).collect();
+    let both = |of: fn(&TreeRow) -> [Option<f64>; 2], which: usize| {
+        move |row: &TreeRow| known(of(row)[which], number)
+    };
+    let mut table = Table::with_rows("Reads of storage per transaction", &rows)
+        .label("table or index", |row| row.name.clone())
+        .figure("about", |row| row.size.clone())
+        .figure("page", |row| row.page.clone())
+        .figure("predicted", both(|row| row.predicted, 0));
+    if measured[0].is_some() {
+        table = table.figure("measured", both(|row| row.measured, 0));
     }
-    table = table.figure(
-        format!("predicted, all {best_single}"),
-        single(|tree| &tree.reads_single),
-    );
-    if let Some(alone) = alone {
-        table = table.figure(format!("measured, all {best_single}"), move |tree| {
-            reads(alone, tree)
-        });
+    if chosen.mixed.is_some() {
+        table = table.figure(
+            format!("predicted, all {best_single}"),
+            both(|row| row.predicted, 1),
+        );
+    }
+    if measured[1].is_some() {
+        table = table.figure(
+            format!("measured, all {best_single}"),
+            both(|row| row.measured, 1),
+        );
     }
     table
-        .figure(("predicted misses", 6), |tree| number(tree.misses))
-        .figure(("in memory", 6), |tree| bytes(tree.held.get() as f64))
+        .figure(("predicted misses", 6), |row| number(row.misses))
+        .figure(("in memory", 6), |row| bytes(row.held))
         .build()
 }
 
@@ -508,7 +553,10 @@ fn snapshot_name(findings: &Findings, key: &SnapshotKey) -> String {
             other => plan.count(other) > 1,
         })
         .filter_map(|factor| Some(plan.level(like?, factor).with_noun()));
-    let page_size = [key.page_size.to_string()];
+    let page_size = match like.and_then(|cell| plan.mixed_sizes(cell)) {
+        Some(_) => ["mixed".to_owned()],
+        None => [key.page_size.to_string()],
+    };
     join(page_size.into_iter().chain(others), ", ")
 }
 

@@ -6,7 +6,7 @@
 )]
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     ffi::c_int,
     ops::{Add, Sub},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -88,7 +88,7 @@ impl Counted {
     }
 }
 
-/// What calls to one family did.
+/// What calls of all clients to one family did.
 #[derive(Debug, Default)]
 pub(super) struct FamilyBlocks {
     calls: AtomicU64,
@@ -107,19 +107,72 @@ impl FamilyBlocks {
             read_bytes: ByteCount::new(self.read_bytes.load(Relaxed)),
         }
     }
+}
 
-    /// Counts what a call does in this thread. Those that it makes itself are of their own families.
-    pub(super) fn count<R>(&self, library: &'static Library, call: impl FnOnce() -> R) -> R {
-        let around = NESTED.replace(Counted::default());
-        let before = Counted::now(library);
-        let done = call();
-        let all = Counted::now(library) - before;
-        let own = all - NESTED.get();
-        NESTED.set(around + all);
-        self.calls.fetch_add(1, Relaxed);
-        self.hits.fetch_add(own.hits, Relaxed);
-        self.reads.fetch_add(own.reads, Relaxed);
-        self.read_bytes.fetch_add(own.read_bytes, Relaxed);
-        done
+/// After so many calls outside of transactions a client adds its counts to those of all. Chosen.
+const CALLS_KEPT: u64 = 64;
+
+/// What one client's calls did that is not among those of all clients yet: who shares counters with others
+/// at each call waits for them.
+#[derive(Debug, Default)]
+pub(super) struct ClientBlocks {
+    /// By family.
+    families: Vec<(u64, Counted)>,
+    calls: u64,
+}
+
+impl ClientBlocks {
+    pub(super) fn new(families: usize) -> Self {
+        Self {
+            families: vec![Default::default(); families],
+            calls: 0,
+        }
     }
+
+    fn add(&mut self, family: usize, counted: Counted) {
+        let (calls, all) = &mut self.families[family];
+        *calls += 1;
+        *all = *all + counted;
+        self.calls += 1;
+    }
+
+    /// Whether there are many.
+    pub(super) fn are_many(&self) -> bool {
+        self.calls >= CALLS_KEPT
+    }
+
+    /// Adds them to those of all clients.
+    pub(super) fn hand_over(&mut self, all: &[FamilyBlocks]) {
+        if self.calls == 0 {
+            return;
+        }
+        for ((calls, own), all) in self.families.iter_mut().zip(all) {
+            let (calls, own) = (std::mem::take(calls), std::mem::take(own));
+            if calls > 0 {
+                all.calls.fetch_add(calls, Relaxed);
+                all.hits.fetch_add(own.hits, Relaxed);
+                all.reads.fetch_add(own.reads, Relaxed);
+                all.read_bytes.fetch_add(own.read_bytes, Relaxed);
+            }
+        }
+        self.calls = 0;
+    }
+}
+
+/// Does something that reads a family in this thread, and counts what that takes. Calls that it makes itself
+/// are of their own families.
+pub(super) fn count<R>(
+    library: &'static Library,
+    client: &RefCell<ClientBlocks>,
+    family: usize,
+    call: impl FnOnce() -> R,
+) -> R {
+    let around = NESTED.replace(Counted::default());
+    let before = Counted::now(library);
+    let done = call();
+    let all = Counted::now(library) - before;
+    let own = all - NESTED.get();
+    NESTED.set(around + all);
+    client.borrow_mut().add(family, own);
+    done
 }

@@ -125,6 +125,7 @@ functions! {
     options_set_target_file_size_base(*mut Options, u64);
     options_set_use_direct_io_for_flush_and_compaction(*mut Options, c_uchar);
     options_set_use_direct_reads(*mut Options, c_uchar);
+    options_set_write_buffer_size(*mut Options, usize);
     options_statistics_get_string(*mut Options) -> *mut c_char;
     perfcontext_create() -> *mut PerfContext;
     perfcontext_metric(*mut PerfContext, c_int) -> u64;

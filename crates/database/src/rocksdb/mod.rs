@@ -18,13 +18,13 @@ mod version;
 use std::{path::Path, sync::Arc};
 
 use octavo_units::{ByteCount, PageSize};
-use octavo_workload::{Workload, schema::Table};
+use octavo_workload::Workload;
 
 use crate::{
     Database, DatabaseKind, Derive, Inspection, Isolation, LoadReport, Progress, RestoreMethod,
     Result, Running, Settings,
     at_rest::AtRest,
-    estimate, files,
+    files,
     keyed::{self, Layout, Plans, Session, session::numbers},
     server::tree,
 };
@@ -32,7 +32,6 @@ use client::Client;
 use configured::RocksDb;
 use library::Library;
 use store::{Handle, Memory, Purpose, Store};
-use trees::ENTRY;
 
 pub use kind::KIND;
 
@@ -96,7 +95,9 @@ impl Database for RocksDb {
     }
 
     fn estimate(&self, workload: &dyn Workload, _: PageSize) -> ByteCount {
-        ByteCount::new(estimate::sum_of_tables(workload, bytes_of_rows))
+        let trees = trees::of_filters(workload, self.format.bloom_bits.into());
+        let bytes = trees.iter().map(|tree| tree.entries as f64 * tree.entry);
+        ByteCount::new(bytes.sum::<f64>() as u64)
     }
 
     fn find_programs(&self) -> Result<()> {
@@ -183,13 +184,3 @@ impl Derive for RocksDb {
 
 /// Room for logs, and for files that are being merged.
 const LOGS: ByteCount = ByteCount::mib(512);
-
-/// About how many bytes the files of a table's rows and index entries take.
-fn bytes_of_rows(table: &Table, rows: u64) -> u64 {
-    let row = keyed::bytes_of_row(table) + ENTRY;
-    let indexes = table.indexes.iter();
-    let entries: u64 = indexes
-        .map(|index| keyed::bytes_of_entry(table, index) + ENTRY)
-        .sum();
-    rows * (row + entries)
-}

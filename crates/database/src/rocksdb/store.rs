@@ -6,6 +6,7 @@
 )]
 
 use std::{
+    cell::RefCell,
     ffi::{CStr, CString, c_char, c_int},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -17,7 +18,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{ConnectionError, Result};
 
 use super::{
-    blocks::FamilyBlocks,
+    blocks::{self, ClientBlocks, FamilyBlocks},
     failure::{Text, sort},
     library::{self, Library},
 };
@@ -233,6 +234,9 @@ impl Opening {
             (f.options_set_use_direct_reads)(options, 1);
             (f.options_set_use_direct_io_for_flush_and_compaction)(options, 1);
             (f.options_set_db_write_buffer_size)(options, bytes(write_buffers));
+            // Else each family empties its own at 64 MiB, however much there is for all.
+            let own = write_buffers.max(ByteCount::mib(64));
+            (f.options_set_write_buffer_size)(options, bytes(own));
             let arena = write_buffers.get() / (8 * families as u64);
             let arena = arena.clamp(ARENA_BLOCK_MIN, ARENA_BLOCK_MAX);
             (f.options_set_arena_block_size)(options, arena as usize);
@@ -579,6 +583,7 @@ pub(super) struct Handle {
     open: Open,
     /// The transaction that writes; null where none does.
     transaction: *mut library::Transaction,
+    blocks: RefCell<ClientBlocks>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -611,6 +616,7 @@ impl Handle {
                 options,
                 open: Open::None,
                 transaction: ptr::null_mut(),
+                blocks: RefCell::new(ClientBlocks::new(store.families.len())),
                 store,
             }
         }
@@ -699,11 +705,17 @@ impl Handle {
             self.transaction = ptr::null_mut();
         }
         self.open = Open::None;
+        self.blocks.get_mut().hand_over(&self.store.blocks);
     }
 
     /// Does something that reads a tree, and counts what that takes.
     pub(super) fn counted<R>(&self, tree: TreeId, call: impl FnOnce() -> R) -> R {
-        self.store.blocks(tree).count(self.store.library, call)
+        let done = blocks::count(self.store.library, &self.blocks, tree.0, call);
+        // Transactions hand over at their end.
+        if self.open == Open::None && self.blocks.borrow().are_many() {
+            self.blocks.borrow_mut().hand_over(&self.store.blocks);
+        }
+        done
     }
 
     pub(super) fn get<R>(
@@ -845,6 +857,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         // Nobody asks any more.
         let _undone = self.rollback();
+        self.blocks.get_mut().hand_over(&self.store.blocks);
         let f = &self.store.library.functions;
         // SAFETY: all were made for this client, and the database is still open.
         unsafe {

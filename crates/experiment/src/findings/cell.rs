@@ -345,8 +345,10 @@ impl<'a> ByCell<'a> {
         let standings: Vec<Standing> = standings
             .map(|(&cell, of)| Standing {
                 cell,
-                level: of.cell.level(Factor::PageSize),
+                level: self.plan.level(&of.cell, Factor::PageSize),
                 throughput: of.throughput.map(|throughput| throughput.estimate),
+                is_reference: of.reference,
+                ratio: of.ratio,
             })
             .collect();
         GroupFindings {

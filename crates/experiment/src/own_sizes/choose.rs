@@ -37,18 +37,26 @@ pub fn choose(
             kind.title
         ));
     };
-    let points: Vec<_> = read_times
+    let points = read_times
         .iter()
         .map(|time| (time.page_size, time.us * 1e3))
         .collect();
-    let Some(cost) = ReadCost::through(&points) else {
+    let Some(cost) = ReadCost::new(points) else {
         return refused("page sizes are chosen among several: name more".into());
     };
     let memory = plan.memories.iter().copied().max().expect("a memory");
     let room = tested.make()?.holds(memory);
     let recent = (own_sizes.recent)(memory);
+    let options = kind.read(&tested.options)?;
+    let trees = (own_sizes.trees)(plan.workload(plan.data[0])?.as_ref(), &options);
+    if trees.iter().filter(|tree| tree.entries > 0).count() < 2 {
+        let title = plan.workload_title();
+        return refused(format!(
+            "{title} has one table, so one page size is all that it can have"
+        ));
+    }
     let references = count(plan, own_sizes, [room, recent], flow)?;
-    let choice = choose_by(&references, room, cost);
+    let choice = choose_by(&references, room, &cost);
     let (others, own) = choice.mixed.others_and_own();
     let size_of = references.sizes_of_trees();
     let trees = choice.mixed.trees.iter().zip(size_of).enumerate();
@@ -58,12 +66,14 @@ pub fn choose(
             name: tree.name.clone(),
             size,
             page_size: tree.page_size,
-            misses: tree.pages,
-            reads: tree.requests,
+            misses: tree.missed.pages,
+            reads: tree.missed.reads,
+            reads_ahead: tree.missed.ahead,
             reads_us: tree.ns / 1e3,
             held: ByteCount::new(tree.held as u64),
-            misses_single: single.clone().map(|of| of.pages).collect(),
-            reads_single: single.clone().map(|of| of.requests).collect(),
+            misses_single: single.clone().map(|of| of.missed.pages).collect(),
+            reads_single: single.clone().map(|of| of.missed.reads).collect(),
+            reads_ahead_single: single.clone().map(|of| of.missed.ahead).collect(),
             reads_us_single: single.map(|of| of.ns / 1e3).collect(),
         }
     });
@@ -72,11 +82,12 @@ pub fn choose(
         read_times,
         room,
         transactions: references.transactions(),
+        are_few: references.are_few(),
         single: sizes
             .map(|(&page_size, of)| SingleSize {
                 page_size,
                 reads_us: of.ns / 1e3,
-                misses: of.trees.iter().map(|tree| tree.pages).sum(),
+                misses: of.trees.iter().map(|tree| tree.missed.pages).sum(),
             })
             .collect(),
         best_single: plan.page_sizes[choice.best_single],
@@ -168,7 +179,14 @@ mod tests {
         }
         // Rows of 4 KiB blocks are few; with a free choice reads take no longer.
         assert_eq!(chosen.best_single, PageSize::kib(4));
-        assert!(chosen.saves() >= 0.0, "{}", chosen.saves());
+        let saves = chosen.saves_over(chosen.best_single).unwrap();
+        assert!((-0.005..1.0).contains(&saves), "{saves}");
+        assert_eq!(chosen.saves_over(PageSize::kib(8)), None);
+        let one = plan_of("ycsb-c", ("records", 1000));
+        let refused = choose(&one, times(1.0, 1.0), &flow)
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains("has one table"), "{refused}");
         chosen.add_to(&mut plan);
         let mixed = chosen.mixed.iter().count();
         assert_eq!(plan.cell_count(), 3 + mixed);
@@ -202,7 +220,7 @@ mod tests {
             cells[3].database.option("block-sizes"),
             Some("stock=4K,order_line=64K")
         );
-        let level = cells[3].level(Factor::PageSize);
+        let level = plan.level(&cells[3], Factor::PageSize);
         assert_eq!(level, Level::MixedSizes(plan.mixed[0].clone()));
         assert_eq!(level.to_string(), "mixed");
         assert_eq!(
@@ -222,6 +240,6 @@ mod tests {
         assert!(plan.fault().unwrap().contains("does not compare them"));
         plan.compare = Factor::PageSize;
         plan.databases.push(plan.databases[0].clone());
-        assert!(plan.fault().unwrap().contains("one database that can"));
+        assert!(plan.fault().unwrap().contains("one database that has them"));
     }
 }

@@ -23,6 +23,9 @@ pub struct ChosenSizes {
     pub room: ByteCount,
     /// Transactions whose references were counted.
     pub transactions: u64,
+    /// Whether these are too few to fill so much memory: more is predicted to be missed than in the long run.
+    #[serde(default)]
+    pub are_few: bool,
     /// What reads take with each single page size.
     pub single: Vec<SingleSize>,
     /// The single size that is predicted to be the best.
@@ -51,23 +54,28 @@ pub struct SingleSize {
 pub struct ChosenTree {
     /// What the database calls it.
     pub name: String,
-    /// Bytes that it has after loading.
+    /// About how many bytes it has after loading.
+    #[serde(rename = "size_about")]
     pub size: ByteCount,
     /// The chosen page size.
     pub page_size: PageSize,
     /// Pages that a transaction misses with the chosen sizes.
     pub misses: f64,
-    /// Reads of storage for these: one may bring several pages that follow each other.
+    /// Reads of one page for these.
     pub reads: f64,
-    /// Microseconds that their reads take.
+    /// Reads of several pages that follow each other.
+    pub reads_ahead: f64,
+    /// Microseconds that all these reads take.
     pub reads_us: f64,
     /// Bytes of memory that it holds then.
     pub held: ByteCount,
     /// Pages that a transaction misses with each single size, in the order of
     /// [`ChosenSizes::single`].
     pub misses_single: Vec<f64>,
-    /// Reads of storage for these.
+    /// Reads of one page for these.
     pub reads_single: Vec<f64>,
+    /// Reads of several pages that follow each other.
+    pub reads_ahead_single: Vec<f64>,
     /// Microseconds that their reads take.
     pub reads_us_single: Vec<f64>,
 }
@@ -78,14 +86,17 @@ impl ChosenSizes {
         plan.mixed = self.mixed.clone().into_iter().collect();
     }
 
-    /// How much less of the best single size's time reads are predicted to take.
-    pub fn saves(&self) -> f64 {
-        let best = self.single.iter().map(|of| of.reads_us);
-        let best = best.fold(f64::INFINITY, f64::min);
-        match best > 0.0 && best.is_finite() {
-            true => 1.0 - self.reads_us / best,
-            false => 0.0,
-        }
+    /// Whether a plan has them.
+    pub fn is_of(&self, plan: &Plan) -> bool {
+        self.mixed.iter().eq(&plan.mixed)
+    }
+
+    /// How much less of the time of reads they are predicted to take than with one size for all; `None` for
+    /// one that was not in question.
+    pub fn saves_over(&self, single: PageSize) -> Option<f64> {
+        let mut sizes = self.single.iter();
+        let single = sizes.find(|of| of.page_size == single)?;
+        (single.reads_us > 0.0).then(|| 1.0 - self.reads_us / single.reads_us)
     }
 
     /// What a store has of them.

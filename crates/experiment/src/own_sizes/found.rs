@@ -18,8 +18,8 @@ pub struct MixedOverSingle {
     pub mixed: MixedSizes,
     /// The single size with the highest throughput.
     pub single: PageSize,
-    /// The throughput of the mixed sizes over that, at 95% for all single sizes together: one of them was
-    /// picked.
+    /// The throughput of the mixed sizes over that, at 95% for all cells of the group together. Where that
+    /// size is the reference, it is the cell's own ratio.
     pub ratio: Interval,
     /// What the interval says.
     pub decision: Decision,
@@ -30,6 +30,9 @@ pub(crate) struct Standing {
     pub(crate) cell: usize,
     pub(crate) level: Level,
     pub(crate) throughput: Option<f64>,
+    pub(crate) is_reference: bool,
+    /// To the reference.
+    pub(crate) ratio: Option<Interval>,
 }
 
 /// Sets the cell of a group that has mixed sizes beside its best single one.
@@ -39,21 +42,23 @@ pub(crate) fn mixed_over_single(
     margin: f64,
 ) -> Option<MixedOverSingle> {
     let (mixed, sizes) = cells.iter().find_map(|of| match &of.level {
-        Level::MixedSizes(sizes) => Some((of.cell, sizes.clone())),
+        Level::MixedSizes(sizes) => Some((of, sizes.clone())),
         _ => None,
     })?;
-    let single: Vec<(usize, PageSize, f64)> = cells
-        .iter()
-        .filter_map(|of| match of.level {
-            Level::PageSize(size) => Some((of.cell, size, of.throughput?)),
-            _ => None,
-        })
-        .collect();
-    let error = error_of_one(single.len());
-    let best = single.into_iter();
-    let (best, size, _) = best.max_by(|one, other| one.2.total_cmp(&other.2))?;
-    let powers = [(mixed, 1.0), (best, -1.0)];
-    let ratio = inputs.widen(levels.ratio(mixed, best, error)?, &powers, error);
+    let single = cells.iter().filter_map(|of| match of.level {
+        Level::PageSize(size) => Some((of, size, of.throughput?)),
+        _ => None,
+    });
+    let (best, size, _) = single.max_by(|one, other| one.2.total_cmp(&other.2))?;
+    let ratio = match best.is_reference {
+        true => mixed.ratio?,
+        false => {
+            let error = error_of_one(cells.len().saturating_sub(1));
+            let powers = [(mixed.cell, 1.0), (best.cell, -1.0)];
+            let ratio = levels.ratio(mixed.cell, best.cell, error)?;
+            inputs.widen(ratio, &powers, error)
+        }
+    };
     Some(MixedOverSingle {
         mixed: sizes,
         single: size,

@@ -18,7 +18,7 @@ use octavo_units::{ByteCount, PageSize, QueueDepth, RequestSize, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{error::CampaignError, observer::Observer};
+use crate::{causes::with_causes, error::CampaignError, observer::Observer};
 
 /// How long a random read of a page takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +32,16 @@ pub struct ReadTime {
 /// The file that storage is asked with. It only has to be larger than what storage keeps of itself. Chosen.
 const FILE: ByteCount = ByteCount::mib(256);
 
+/// The median of so many passes counts: storage that others use differs from one second to the next.
+const PASSES: NonZeroU32 = NonZeroU32::new(3).expect("not 0");
+
+/// More clients wait for each other. Chosen.
+const DEPTH_MAX: u16 = 256;
+
 fn points(sizes: &[PageSize], clients: u32, range: ByteCount, depth_max: u16) -> Vec<PointSpec> {
-    let depth = u16::try_from(clients).unwrap_or(u16::MAX).min(depth_max);
+    let depth = u16::try_from(clients)
+        .unwrap_or(u16::MAX)
+        .min(depth_max.min(DEPTH_MAX));
     let point = |size: &PageSize| {
         Some(PointSpec {
             mix: Mix::READ,
@@ -97,14 +105,21 @@ pub fn read_times_here(
         preset: Preset::Brief,
         file_size: Some(FILE),
         points: Some(points(sizes, clients, FILE, u16::MAX)),
-        passes: NonZeroU32::MIN,
+        passes: PASSES,
         engine: None,
         seed,
     };
-    let profile = calibrate(&existing(directory), &settings, &mut |step| {
+    let measured = calibrate(&existing(directory), &settings, &mut |step| {
         let now = format!("ask the storage: {}", step.name);
         observer.progress(&now, step.done, step.total);
         observer.flow()
+    });
+    let profile = measured.map_err(|error| match error {
+        _ if observer.interrupted() => CampaignError::Stopped,
+        error => CampaignError::Setting(format!(
+            "random reads for sizes of tables: {}. Name another directory, or --device",
+            with_causes(&error)
+        )),
     })?;
     Ok(times(sizes, &profile.points))
 }

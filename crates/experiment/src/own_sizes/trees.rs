@@ -13,9 +13,9 @@ pub struct TreeReads {
     pub name: String,
     /// Calls that read it.
     pub calls: f64,
-    /// Pages that the buffer had.
+    /// Pages that the buffer had, those of indexes and filters too.
     pub hits: f64,
-    /// Reads of pages that it had not. A page that came with another's read is none.
+    /// Reads of one page, of rows, of an index of pages or of a filter. What is read ahead is in none.
     pub reads: f64,
     /// Bytes of these.
     pub read_bytes: f64,

@@ -238,9 +238,9 @@ impl Cell {
         }
     }
 
-    /// Its value of a factor. Databases are named with all of their options;
-    /// [`Plan::level`](super::Plan::level) names them by what sets them apart
-    /// within a plan.
+    /// Its value of a factor. Databases are named with all of their options, and page sizes of tables
+    /// and indexes are left out; [`Plan::level`](super::Plan::level) names databases by what sets them apart
+    /// within a plan, and has mixed sizes.
     pub fn level(&self, factor: Factor) -> Level {
         match factor {
             Factor::Database => Level::Database(self.database.to_string()),
@@ -249,13 +249,7 @@ impl Cell {
             Factor::Cpus => Level::Cpus(self.cpus),
             Factor::Clients => Level::Clients(self.clients),
             Factor::Memory => Level::Memory(self.memory),
-            Factor::PageSize => match self.database.own_sizes() {
-                None => Level::PageSize(self.page_size),
-                Some(own) => Level::MixedSizes(MixedSizes {
-                    others: self.page_size,
-                    own,
-                }),
-            },
+            Factor::PageSize => Level::PageSize(self.page_size),
             Factor::Copy => Level::Copy(self.copy + 1),
         }
     }

@@ -166,11 +166,21 @@ impl Plan {
                 ramp.clients
             ));
         }
-        let is_mixable = |database: &Arc<TestedDatabase>| {
-            database.kind().is_ok_and(|kind| kind.own_sizes.is_some())
+        let are_of = |database: &Arc<TestedDatabase>| {
+            database.kind().is_ok_and(|kind| {
+                let option = kind.own_sizes.map(|sizes| sizes.option.to_owned());
+                option.is_some_and(|option| {
+                    self.mixed.iter().all(|mixed| {
+                        let own = [(option.clone(), mixed.own.to_string())];
+                        kind.page_sizes.contains(mixed.others) && kind.read(&own).is_ok()
+                    })
+                })
+            })
         };
-        if !self.mixed.is_empty() && !matches!(&self.databases[..], [one] if is_mixable(one)) {
-            return Some("it mixes page sizes, and not of one database that can".into());
+        if !self.mixed.is_empty() && !matches!(&self.databases[..], [one] if are_of(one)) {
+            return Some(
+                "its page sizes of tables are not those of one database that has them".into(),
+            );
         }
         if !self.mixed.is_empty() && self.compare != Factor::PageSize {
             return Some("it mixes page sizes and does not compare them".into());
@@ -245,9 +255,12 @@ impl Plan {
 
     fn reference_of(&self, cells: &[Cell]) -> usize {
         let is_reference = |cell: &Cell| match (&self.reference, self.compare) {
-            (Some(level), factor) => cell.level(factor) == *level,
+            (Some(level), factor) => {
+                cell.level(factor) == *level && self.mixed_sizes(cell).is_none()
+            }
             (None, Factor::PageSize) => {
-                cell.level(Factor::PageSize) == Level::PageSize(cell.database.default_page_size)
+                cell.page_size == cell.database.default_page_size
+                    && self.mixed_sizes(cell).is_none()
             }
             (None, _) => false,
         };

@@ -2,7 +2,7 @@
 
 use octavo_database::phrase;
 
-use super::{Cell, Factor, Level, Plan, TestedDatabase};
+use super::{Cell, Factor, Level, MixedSizes, Plan, TestedDatabase};
 
 impl Plan {
     /// What people call the workload: "TPC-C", or "mix.sql on a copy of my.db".
@@ -38,8 +38,19 @@ impl Plan {
     pub fn level(&self, cell: &Cell, factor: Factor) -> Level {
         match factor {
             Factor::Database => Level::Database(self.database_name(&cell.database)),
+            Factor::PageSize => match self.mixed_sizes(cell) {
+                Some(sizes) => Level::MixedSizes(sizes.clone()),
+                None => cell.level(factor),
+            },
             _ => cell.level(factor),
         }
+    }
+
+    /// The page sizes of tables and indexes that a cell has because they are compared.
+    pub fn mixed_sizes(&self, cell: &Cell) -> Option<&MixedSizes> {
+        let own = cell.database.own_sizes()?;
+        let mut mixed = self.mixed.iter();
+        mixed.find(|mixed| mixed.others == cell.page_size && mixed.own == own)
     }
 
     /// A database by what sets it apart from the plan's others.

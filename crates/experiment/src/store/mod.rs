@@ -934,6 +934,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             ("storage", list(&plan.storages)),
             ("seed", plan.seed.to_string()),
             ("page sizes", list(&plan.page_sizes)),
+            ("page sizes of tables", mixed(plan)),
             ("memory", list(&plan.memories)),
             ("cpus", cpus.join(", ")),
             // Its clients follow from it.
@@ -951,6 +952,17 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
         .zip(settings(wanted))
         .find(|(stored, wanted)| stored != wanted)
         .map(|((setting, stored), (_, wanted))| (setting, stored, wanted))
+}
+
+/// The page sizes of tables and indexes of a plan.
+fn mixed(plan: &Plan) -> String {
+    match plan.mixed.is_empty() {
+        true => "none".into(),
+        false => {
+            let sizes: Vec<String> = plan.mixed.iter().map(ToString::to_string).collect();
+            sizes.join("; ")
+        }
+    }
 }
 
 fn to_json(value: &impl Serialize) -> String {

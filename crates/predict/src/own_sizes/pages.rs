@@ -1,6 +1,7 @@
 //! From rows to pages: which pages of each tree a touch refers to.
 
-use octavo_database::{OwnSizes, StoredTree};
+use octavo_buffer::reuse::Again;
+use octavo_database::{OwnSizes, PageRead, StoredTree};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::touch::{AccessPath, Action, Place, Touch};
 
@@ -15,8 +16,8 @@ pub struct TreePage {
     pub size: usize,
     /// The page's number in its tree, from 0.
     pub number: u64,
-    /// How many requests it is if it is missed: 0 where it comes with one before.
-    pub requests: f64,
+    /// How it is read if it is missed, and those before it in the same scan are.
+    pub read: PageRead,
 }
 
 /// The pages that touches refer to, with each of several page sizes.
@@ -31,6 +32,25 @@ pub struct TreePages<'a> {
     written_at: HashMap<(usize, Place), f64>,
     written: f64,
     recent: f64,
+}
+
+impl TreePage {
+    /// What it is if it is missed.
+    pub fn missed(&self) -> Again {
+        let one = Again {
+            pages: 1.0,
+            ..Again::default()
+        };
+        match self.read {
+            PageRead::Alone => Again { reads: 1.0, ..one },
+            PageRead::Ahead(bytes) => Again {
+                ahead: 1.0,
+                ahead_bytes: bytes.get() as f64,
+                ..one
+            },
+            PageRead::Came => one,
+        }
+    }
 }
 
 impl<'a> TreePages<'a> {
@@ -93,13 +113,16 @@ impl<'a> TreePages<'a> {
             let page_of = |entry: u64| (entry as f64 / tree.entries_a_page(page_size)) as u64;
             let (first, last) = (page_of(first), page_of(last));
             let ahead = self.own_sizes.read_ahead;
-            let mut requests = ahead.map(|ahead| ahead.requests(last - first + 1, page_size));
+            let mut reads = ahead.map(|ahead| ahead.reads(last - first + 1, page_size));
             for page in first..=last {
                 visit(TreePage {
                     tree: number,
                     size,
                     number: page,
-                    requests: requests.as_mut().and_then(Iterator::next).unwrap_or(1.0),
+                    read: reads
+                        .as_mut()
+                        .and_then(Iterator::next)
+                        .unwrap_or(PageRead::Alone),
                 });
             }
         }

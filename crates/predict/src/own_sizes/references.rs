@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use octavo_buffer::reuse::{Again, Reuse};
+use octavo_buffer::reuse::Reuse;
 use octavo_database::{OwnSizes, StoredTree};
 use octavo_units::{ByteCount, PageSize, Seed, mix};
 use octavo_workload::{ConnectionError, Workload};
@@ -21,6 +21,7 @@ pub struct References {
     pub(super) steps_a_transaction: f64,
     /// Transactions that were counted.
     transactions: u64,
+    are_few: bool,
 }
 
 /// Whose references are counted, and for what memory.
@@ -99,10 +100,7 @@ impl<'a> Counter<'a> {
 
     fn refer(&mut self, page: TreePage, now: u64, is_counted: bool) {
         let TreePage {
-            tree,
-            size,
-            number,
-            requests,
+            tree, size, number, ..
         } = page;
         let bytes = u64::from(self.sizes[size].get());
         let region = number * bytes / u64::from(PageSize::MAX.get());
@@ -114,10 +112,7 @@ impl<'a> Counter<'a> {
         if size == 0 {
             self.seen[tree].insert(number);
         }
-        let weight = Again {
-            pages: one_of as f64,
-            requests: requests * one_of as f64,
-        };
+        let weight = page.missed().times(one_of as f64);
         self.reuses[tree][size].refer(number, now, weight, is_counted);
     }
 
@@ -195,6 +190,8 @@ impl References {
                 });
             }
         }
+        let wanted = watch.room.get() as f64;
+        let are_few = counter.seen() < wanted && !counter.has_seen_all();
         let steps = now - before.map_or(0, |(touches, _)| touches);
         let mut reuses = counter.reuses;
         for reuse in reuses.iter_mut().flatten() {
@@ -206,7 +203,14 @@ impl References {
             reuses,
             steps_a_transaction: steps as f64 / transactions.max(1) as f64,
             transactions,
+            are_few,
         })
+    }
+
+    /// Whether all that was referred to fits, and is not nearly all that there is: in the long run more
+    /// would be in the buffer.
+    pub fn are_few(&self) -> bool {
+        self.are_few
     }
 
     /// How many bytes each tree has after loading.

@@ -1,14 +1,17 @@
 //! The assignment of page sizes that costs the least.
 
-use octavo_buffer::reuse::{Kind, window};
+use octavo_buffer::reuse::{Again, Kind, window};
 use octavo_database::StoredTree;
 use octavo_units::{ByteCount, PageSize};
 
 use super::references::References;
 
-/// What a read costs: so much for the request, and so much for each byte.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What reads cost: one of a page what it was measured to, and one of several pages so much for the request
+/// and so much for each byte.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReadCost {
+    /// Nanoseconds of a random read, by page size.
+    pub times: Vec<(PageSize, f64)>,
     /// Nanoseconds of a request.
     pub request_ns: f64,
     /// Nanoseconds of each of its bytes.
@@ -16,11 +19,12 @@ pub struct ReadCost {
 }
 
 impl ReadCost {
-    /// The line through times of random reads, by page size and in nanoseconds, that is off by the least
-    /// share of them (least squares of relative errors); neither part is below 0. `None` without two sizes.
-    pub fn through(points: &[(PageSize, f64)]) -> Option<Self> {
+    /// Of times of random reads, by page size and in nanoseconds. Larger requests cost what the line has
+    /// that is off by the least share of them (least squares of relative errors); neither part of it is below
+    /// 0. `None` without two sizes.
+    pub fn new(times: Vec<(PageSize, f64)>) -> Option<Self> {
         let [mut ww, mut wx, mut wxx, mut wy, mut wxy] = [0.0; 5];
-        for (size, ns) in points {
+        for (size, ns) in &times {
             let (x, weight) = (f64::from(size.get()), 1.0 / (ns * ns));
             ww += weight;
             wx += weight * x;
@@ -29,29 +33,30 @@ impl ReadCost {
             wxy += weight * x * ns;
         }
         let determinant = ww * wxx - wx * wx;
-        if points.len() < 2 || determinant.abs() <= f64::EPSILON * ww * wxx {
+        if times.len() < 2 || determinant.abs() <= f64::EPSILON * ww * wxx {
             return None;
         }
         let byte_ns = (ww * wxy - wx * wy) / determinant;
         let request_ns = (wy - byte_ns * wx) / ww;
-        Some(match (request_ns < 0.0, byte_ns < 0.0) {
-            (true, _) => Self {
-                request_ns: 0.0,
-                byte_ns: wxy / wxx,
-            },
-            (_, true) => Self {
-                request_ns: wy / ww,
-                byte_ns: 0.0,
-            },
-            _ => Self {
-                request_ns,
-                byte_ns,
-            },
+        let (request_ns, byte_ns) = match (request_ns < 0.0, byte_ns < 0.0) {
+            (true, _) => (0.0, wxy / wxx),
+            (_, true) => (wy / ww, 0.0),
+            _ => (request_ns, byte_ns),
+        };
+        Some(Self {
+            times,
+            request_ns,
+            byte_ns,
         })
     }
 
-    fn of(&self, requests: f64, bytes: f64) -> f64 {
-        self.request_ns * requests + self.byte_ns * bytes
+    /// What these misses of pages of a size cost, in nanoseconds.
+    pub fn of(&self, missed: Again, page_size: PageSize) -> f64 {
+        let mut times = self.times.iter();
+        let time = times.find(|(size, _)| *size == page_size);
+        let line = || self.request_ns + self.byte_ns * f64::from(page_size.get());
+        let time = time.map_or_else(line, |(_, ns)| *ns);
+        time * missed.reads + self.request_ns * missed.ahead + self.byte_ns * missed.ahead_bytes
     }
 }
 
@@ -62,11 +67,9 @@ pub struct TreeReads {
     pub name: String,
     /// Its page size.
     pub page_size: PageSize,
-    /// Pages that the buffer does not have.
-    pub pages: f64,
-    /// Requests for them.
-    pub requests: f64,
-    /// What these cost, in nanoseconds.
+    /// What the buffer does not have.
+    pub missed: Again,
+    /// What its reads cost, in nanoseconds.
     pub ns: f64,
     /// Bytes of the buffer that it holds, with what it holds beside pages.
     pub held: f64,
@@ -115,7 +118,7 @@ const WORTH_IT: f64 = 0.005;
 struct Priced<'r> {
     references: &'r References,
     room: f64,
-    cost: ReadCost,
+    cost: &'r ReadCost,
 }
 
 /// Looks for the assignment whose reads cost the least in a buffer of so many bytes.
@@ -125,7 +128,7 @@ struct Priced<'r> {
 ///
 /// # Panics
 /// Without trees or sizes.
-pub fn choose(references: &References, room: ByteCount, cost: ReadCost) -> Choice {
+pub fn choose(references: &References, room: ByteCount, cost: &ReadCost) -> Choice {
     let (trees, sizes) = (&references.trees, &references.sizes);
     assert!(
         !trees.is_empty() && !sizes.is_empty(),
@@ -186,16 +189,13 @@ impl Priced<'_> {
         let (tree, page_size): (&StoredTree, PageSize) = (&trees[number], sizes[size]);
         let reuse = &reuses[number][size];
         let bytes = f64::from(page_size.get());
-        let missed = reuse.misses(window);
-        let [pages, requests] =
-            [missed.pages, missed.requests].map(|each| each * steps_a_transaction);
+        let missed = reuse.misses(window).times(*steps_a_transaction);
         let kept = reuse.pages(window.min(reuse.longest()));
         TreeReads {
             name: tree.name.clone(),
             page_size,
-            pages,
-            requests,
-            ns: self.cost.of(requests, pages * bytes),
+            missed,
+            ns: self.cost.of(missed, page_size),
             held: kept * bytes + tree.held(page_size),
         }
     }
@@ -218,8 +218,8 @@ impl Priced<'_> {
         let each = sizes.iter().enumerate();
         each.map(|(number, &size)| {
             let missed = self.references.reuses[number][size].misses(window);
-            let bytes = missed.pages * f64::from(self.references.sizes[size].get());
-            self.cost.of(missed.requests, bytes) * self.references.steps_a_transaction
+            let page_size = self.references.sizes[size];
+            self.cost.of(missed, page_size) * self.references.steps_a_transaction
         })
         .sum()
     }
@@ -311,8 +311,6 @@ mod tests {
             lines: &[],
             costs: &[],
         },
-        others: "others",
-        notes: &[],
         recent: |_| ByteCount::ZERO,
     };
 
@@ -362,26 +360,40 @@ mod tests {
         References::count(workload, own_sizes, trees(workload), sizes(), watch, &flow).unwrap()
     }
 
-    const DISK: ReadCost = ReadCost {
-        request_ns: 5e6,
-        byte_ns: 7.0,
-    };
-    const FLASH: ReadCost = ReadCost {
-        request_ns: 8e4,
-        byte_ns: 0.5,
-    };
+    fn cost(request_ns: f64, byte_ns: f64) -> ReadCost {
+        let times = sizes().into_iter();
+        let times = times.map(|size| (size, request_ns + byte_ns * f64::from(size.get())));
+        ReadCost::new(times.collect()).unwrap()
+    }
+
+    fn disk() -> ReadCost {
+        cost(5e6, 7.0)
+    }
+
+    fn flash() -> ReadCost {
+        cost(8e4, 0.5)
+    }
 
     #[test]
     fn costs_are_the_line_through_times_of_reads() {
         let points =
             [4, 16, 64].map(|kib| (PageSize::kib(kib), 1000.0 + 2.0 * f64::from(kib << 10)));
-        let found = ReadCost::through(&points).unwrap();
+        let found = ReadCost::new(points.to_vec()).unwrap();
         assert!((found.request_ns - 1000.0).abs() < 1e-6, "{found:?}");
         assert!((found.byte_ns - 2.0).abs() < 1e-9);
-        assert_eq!(ReadCost::through(&points[..1]), None);
-        // Larger ones that are faster cost nothing for bytes.
+        assert_eq!(ReadCost::new(points[..1].to_vec()), None);
+        // Larger ones that are faster cost nothing for bytes beyond a page, and a page what it took.
         let falling = [(PageSize::kib(4), 200.0), (PageSize::kib(16), 100.0)];
-        assert_eq!(ReadCost::through(&falling).unwrap().byte_ns, 0.0);
+        let falling = ReadCost::new(falling.to_vec()).unwrap();
+        assert_eq!(falling.byte_ns, 0.0);
+        let missed = Again {
+            pages: 5.0,
+            reads: 3.0,
+            ahead: 1.0,
+            ahead_bytes: 1000.0,
+        };
+        let ns = falling.of(missed, PageSize::kib(16));
+        assert!((ns - 300.0 - falling.request_ns).abs() < 1e-9, "{ns}");
     }
 
     /// All 3^4 assignments of the four largest trees: none is better by more than what is given up for
@@ -389,14 +401,14 @@ mod tests {
     #[test]
     fn no_assignment_of_the_largest_trees_is_better() {
         let workload = Tpcc::new(2, Seed::new(1)).unwrap();
-        for (mib, cost) in [(8, FLASH), (8, DISK), (40, FLASH)] {
+        for (mib, cost) in [(8, flash()), (8, disk()), (40, flash())] {
             let room = ByteCount::mib(mib);
             let references = count(&workload, &ALONE, room);
-            let choice = choose(&references, room, cost);
+            let choice = choose(&references, room, &cost);
             let priced = Priced {
                 references: &references,
                 room: room.get() as f64,
-                cost,
+                cost: &cost,
             };
             let place = |of: &TreeReads| sizes().iter().position(|size| *size == of.page_size);
             let chosen: Vec<usize> = choice.mixed.trees.iter().filter_map(place).collect();
@@ -432,14 +444,15 @@ mod tests {
         let workload = Tpcc::new(2, Seed::new(1)).unwrap();
         let room = ByteCount::mib(8);
         let references = count(&workload, &ALONE, room);
-        let choice = choose(&references, room, FLASH);
+        let choice = choose(&references, room, &flash());
         for of in choice.single.iter().chain([&choice.mixed]) {
             let held: f64 = of.trees.iter().map(|tree| tree.held).sum();
             let share = held / room.get() as f64;
             assert!((share - 1.0).abs() < 0.01, "{share}");
         }
         // Larger pages are missed more often: fewer of them fit.
-        let misses = |of: &Assignment| -> f64 { of.trees.iter().map(|tree| tree.pages).sum() };
+        let misses =
+            |of: &Assignment| -> f64 { of.trees.iter().map(|tree| tree.missed.pages).sum() };
         assert!(misses(&choice.single[0]) < misses(&choice.single[2]));
     }
 
@@ -455,16 +468,20 @@ mod tests {
             ..ALONE
         };
         let room = ByteCount::mib(2);
-        let requests = |own_sizes: &OwnSizes| -> [f64; 2] {
+        let read = |own_sizes: &OwnSizes| -> [f64; 3] {
             let references = count(&workload, own_sizes, room);
-            let of = &choose(&references, room, FLASH).single[0];
-            let sum = |each: fn(&TreeReads) -> f64| of.trees.iter().map(each).sum();
-            [sum(|tree| tree.pages), sum(|tree| tree.requests)]
+            let of = &choose(&references, room, &flash()).single[0];
+            let sum =
+                |each: fn(&Again) -> f64| of.trees.iter().map(|tree| each(&tree.missed)).sum();
+            [sum(|of| of.pages), sum(|of| of.reads), sum(|of| of.ahead)]
         };
-        let [pages, alone] = requests(&ALONE);
-        assert_eq!(pages, alone);
-        let [same, ahead] = requests(&AHEAD);
+        let [pages, alone, none] = read(&ALONE);
+        assert_eq!((pages, 0.0), (alone, none));
+        let [same, few, ahead] = read(&AHEAD);
         assert_eq!(same, pages);
-        assert!(ahead < pages, "{ahead} of {pages}");
+        assert!(
+            ahead > 0.0 && few + ahead < pages,
+            "{few} and {ahead} of {pages}"
+        );
     }
 }

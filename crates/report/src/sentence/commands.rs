@@ -3,7 +3,7 @@
 use octavo_database::{Change, ChangePlace, Cost, DatabaseKind, SessionBuffer};
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
-    plan::{Cell, Factor},
+    plan::{Cell, Factor, MixedSizes},
     verdict::Verdict,
 };
 use octavo_units::PageSize;
@@ -43,9 +43,12 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
     let own = findings.plan.own.as_ref().zip(wanted);
     let steps = own.and_then(|(own, page_size)| steps(kind, cell, &own.copy, page_size));
     let wanted = wanted.filter(|_| steps.is_none());
+    let wanted = match wanted_sizes(group) {
+        Some(sizes) => Wanted::Mixed(sizes),
+        None => wanted.map_or(Wanted::Present, Wanted::One),
+    };
     let changes = changes(kind, cell, wanted, has_buffer, &findings.database);
-    let mixed = wanted_sizes(group).and_then(|sizes| mixed_change(kind, sizes));
-    let mut blocks: Vec<Block> = steps.into_iter().chain(mixed).chain(changes).collect();
+    let mut blocks: Vec<Block> = steps.into_iter().chain(changes).collect();
     // Others name their memory with the cache.
     let mut answers = findings.groups.iter().map(wanted_of);
     if own.is_some() && answers.any(|other| other != wanted_of(group)) {
@@ -64,13 +67,23 @@ fn name_case(block: &mut Block, group: &GroupFindings) {
     }
 }
 
-/// The commands for the wanted page size and for the buffer of a cell. Changes
+/// The page sizes that an answer is to use.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    /// That which it has.
+    Present,
+    One(PageSize),
+    /// Of tables and indexes their own.
+    Mixed(&'a MixedSizes),
+}
+
+/// The commands for the wanted page sizes and for the buffer of a cell. Changes
 /// that go to the same place are one block. Empty if the cell has options that
 /// its database does not know.
 fn changes(
     kind: &DatabaseKind,
     cell: &Cell,
-    wanted: Option<PageSize>,
+    wanted: Wanted<'_>,
     has_buffer: bool,
     facts: &[(String, String)],
 ) -> Vec<Block> {
@@ -79,10 +92,16 @@ fn changes(
     let Ok(options) = kind.read(&known.cloned().collect::<Vec<_>>()) else {
         return Vec::new();
     };
-    let page_size = wanted.map(|size| {
-        let change = &kind.advice.page_size;
-        (change, size.bytes(), format!("{size} pages"), &[][..])
-    });
+    let page_size = match wanted {
+        Wanted::Present => None,
+        Wanted::One(size) => {
+            let change = &kind.advice.page_size;
+            let lines = change.lines(size.bytes(), &options).collect();
+            Some((change, lines, format!("{size} pages")))
+        }
+        Wanted::Mixed(sizes) => mixed_change(kind, sizes)
+            .map(|(change, lines)| (change, lines, "mixed pages".to_owned())),
+    };
     let size = (kind.advice.buffer_size)(cell.memory, &options, facts);
     let aim = match size == cell.memory {
         true => format!("{size} of cache"),
@@ -94,20 +113,21 @@ fn changes(
         0 | 1 => aim,
         _ => format!("{aim} in all"),
     };
-    let buffer = (&kind.advice.buffer, size, aim, &shares[..]);
+    let change = &kind.advice.buffer;
+    let lines: Vec<String> = match &shares[..] {
+        [_, _, ..] => {
+            let of_share = |share: &SessionBuffer| {
+                let lines = change.lines(share.size, &options);
+                let lines = std::iter::once(format!("-- {}:", share.whose)).chain(lines);
+                lines.collect::<Vec<_>>()
+            };
+            shares.iter().flat_map(of_share).collect()
+        }
+        _ => change.lines(size, &options).collect(),
+    };
+    let buffer = (change, lines, aim);
     let mut parts: Vec<ChangeGroup> = Vec::new();
-    for (change, size, aim, shares) in page_size.into_iter().chain(has_buffer.then_some(buffer)) {
-        let lines: Vec<String> = match shares {
-            [_, _, ..] => {
-                let of_share = |share: &SessionBuffer| {
-                    let lines = change.lines(share.size, &options);
-                    let lines = std::iter::once(format!("-- {}:", share.whose)).chain(lines);
-                    lines.collect::<Vec<_>>()
-                };
-                shares.iter().flat_map(of_share).collect()
-            }
-            _ => change.lines(size, &options).collect(),
-        };
+    for (change, lines, aim) in page_size.into_iter().chain(has_buffer.then_some(buffer)) {
         if lines.is_empty() {
             continue;
         }
@@ -214,7 +234,7 @@ mod tests {
         };
         let mut cell = fixture::findings().groups[0].cells[0].cell.clone();
         cell.memory = ByteCount::mib(32);
-        let blocks = changes(&toy, &cell, Some(PageSize::kib(8)), true, &[]);
+        let blocks = changes(&toy, &cell, Wanted::One(PageSize::kib(8)), true, &[]);
         let told = |block| match block {
             Block::Commands {
                 purpose,
@@ -271,7 +291,7 @@ mod tests {
                 purpose,
                 statements,
             },
-        ] = &changes(sqlite, &cell, None, true, &[])[..]
+        ] = &changes(sqlite, &cell, Wanted::Present, true, &[])[..]
         else {
             panic!("not one block");
         };

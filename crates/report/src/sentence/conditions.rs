@@ -260,10 +260,12 @@ fn page_sizes(findings: &Findings) -> String {
     } else {
         "default"
     };
+    let mixed = plan.mixed.iter().map(|sizes| format!("; mixed: {sizes}"));
     format!(
-        "{} ({word} {})",
+        "{} ({word} {}){}",
         join(&plan.page_sizes, ", "),
-        list(&defaults, "or")
+        list(&defaults, "or"),
+        join(mixed, ""),
     )
 }
 

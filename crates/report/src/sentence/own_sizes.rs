@@ -1,6 +1,8 @@
 //! Page sizes of tables and indexes of their own: whether they pay, and what to type for them.
 
-use octavo_database::{Change, ChangePlace, DatabaseKind};
+use std::collections::BTreeMap;
+
+use octavo_database::{Change, DatabaseKind};
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
     own_sizes::{ChosenSizes, MixedOverSingle},
@@ -8,10 +10,10 @@ use octavo_experiment::{
     statistics::Decision,
     verdict::Verdict,
 };
+use octavo_units::PageSize;
 
 use super::Answer;
 use crate::{
-    document::Block,
     naming,
     number::{change, change_interval, count, is_bounded, join, list, percent, plain_time},
 };
@@ -48,19 +50,24 @@ fn of_measured(
     chosen: Option<&ChosenSizes>,
 ) -> Answer {
     let single = mixed.single;
-    let expected = chosen.map_or_else(String::new, |chosen| {
-        let saves = percent(chosen.saves().max(0.0));
-        format!(" Predicted were {saves} less time of reads.")
+    let saves = chosen.and_then(|chosen| chosen.saves_over(single));
+    let expected = saves.map_or_else(String::new, |saves| {
+        let (saves, than) = (
+            percent(saves.abs()),
+            if saves < 0.0 { "more" } else { "less" },
+        );
+        format!(" Predicted was {saves} {than} time of reads than with that.")
     });
     let why = format!(
-        "the mixed sizes have {} {} than {single} for all, the best single size ({}).{expected}",
+        "mixed sizes have {} {} than {single} for all, the fastest single size ({}).{expected}",
         change(mixed.ratio.estimate),
         naming::rate(findings),
         change_interval(&mixed.ratio),
     );
     let what = match mixed.decision {
         Decision::Better => "sizes of tables pay",
-        Decision::Equivalent | Decision::Worse => "one size is enough",
+        Decision::Equivalent => "one size is enough",
+        Decision::Worse => "the chosen sizes of tables do not pay",
         Decision::Open => "not decided whether one size is enough",
     };
     Answer::new(what, why)
@@ -72,13 +79,17 @@ pub(crate) fn about_own_sizes(chosen: &ChosenSizes) -> String {
     let times = times.map(|of| format!("{} {}", of.page_size, plain_time(of.us)));
     let single = chosen.single.iter();
     let single = single.map(|of| format!("{} {}", of.page_size, plain_time(of.reads_us)));
+    let few = match chosen.are_few {
+        true => " (too few to fill so much memory, so that less is missed in the long run)",
+        false => "",
+    };
     let mixed = match &chosen.mixed {
         Some(sizes) => format!("{} with {sizes}", plain_time(chosen.reads_us)),
         None => "less with no other sizes".into(),
     };
     format!(
-        "Page sizes were chosen before anything was measured, by when {} transactions refer to each page \
-         again, and by what a random read takes: {}. Predicted time of reads per transaction: {}; {mixed}.",
+        "Page sizes were chosen before any transaction was measured, by when {} of them refer to each page \
+         again{few}, and by what a random read takes: {}. Predicted time of reads per transaction: {}; {mixed}.",
         count(chosen.transactions),
         list(times, "and"),
         join(single, ", "),
@@ -96,30 +107,34 @@ pub(super) fn wanted_sizes(group: &GroupFindings) -> Option<&MixedSizes> {
     }
 }
 
-/// What to type for sizes of tables and indexes.
-pub(super) fn mixed_change(kind: &DatabaseKind, sizes: &MixedSizes) -> Option<Block> {
-    let own_sizes = kind.own_sizes?;
-    let others = [(own_sizes.others, sizes.others)].into_iter();
-    let lines = |change: &Change, name: &str, bytes: u32| -> Vec<String> {
-        let lines = change.lines.iter();
-        lines
-            .map(|line| {
-                let named = line.text.replace("{name}", name);
-                named.replace("{bytes}", &bytes.to_string())
-            })
-            .collect()
-    };
-    let statements = sizes.own.iter().chain(others);
-    let statements = statements.flat_map(|(name, size)| lines(&own_sizes.change, name, size.get()));
-    let notes = own_sizes.notes.iter().map(|line| (*line).to_owned());
-    let place = match own_sizes.change.place {
-        ChangePlace::Configuration { file, .. } => format!("In {file}"),
-        _ => "Run once".into(),
-    };
-    Some(Block::Commands {
-        purpose: format!("{place}, for the mixed sizes"),
-        statements: statements.chain(notes).collect(),
-    })
+/// What to type for sizes of tables and indexes, those of each size together: a change, and its lines.
+pub(super) fn mixed_change(
+    kind: &DatabaseKind,
+    sizes: &MixedSizes,
+) -> Option<(&'static Change, Vec<String>)> {
+    let change = &kind.own_sizes?.change;
+    let mut by_size: BTreeMap<PageSize, Vec<String>> = BTreeMap::new();
+    for (name, size) in sizes.own.iter() {
+        by_size.entry(size).or_default().push(name.to_owned());
+    }
+    let others = by_size.entry(sizes.others).or_default();
+    others.push("all others".into());
+    let lines = by_size.into_iter().flat_map(|(size, names)| {
+        let lines = change
+            .lines
+            .iter()
+            .filter(|line| line.text.contains("{name}"));
+        lines.map(move |line| {
+            let named = line.text.replace("{name}", &names.join(", "));
+            named.replace("{bytes}", &size.get().to_string())
+        })
+    });
+    let first = change
+        .lines
+        .iter()
+        .filter(|line| !line.text.contains("{name}"));
+    let first = first.map(|line| line.text.to_owned());
+    Some((change, first.chain(lines).collect()))
 }
 
 #[cfg(test)]
@@ -158,35 +173,25 @@ mod tests {
         };
         assert_eq!(
             said(Decision::Better, 1.12),
-            "SIZES OF TABLES PAY: the mixed sizes have 12% more new orders per minute than 8 KiB for all, \
-             the best single size (95% CI 10% to 14%)."
+            "SIZES OF TABLES PAY: mixed sizes have 12% more new orders per minute than 8 KiB for all, \
+             the fastest single size (95% CI 10% to 14%)."
         );
         assert!(said(Decision::Equivalent, 1.0).starts_with("ONE SIZE IS ENOUGH: "));
-        assert!(said(Decision::Worse, 0.9).starts_with("ONE SIZE IS ENOUGH: "));
+        assert!(said(Decision::Worse, 0.9).starts_with("THE CHOSEN SIZES OF TABLES DO NOT PAY: "));
         assert!(said(Decision::Open, 1.02).starts_with("NOT DECIDED WHETHER ONE SIZE IS ENOUGH: "));
     }
 
     #[test]
-    fn every_table_has_its_lines_to_type() {
+    fn every_size_has_its_lines_to_type() {
         let kind = Registry::standard().find("rocksdb").unwrap();
-        let sizes = mixed(Decision::Better, 1.1).mixed;
-        let Some(Block::Commands {
-            purpose,
-            statements,
-        }) = mixed_change(kind, &sizes)
-        else {
-            panic!("there is nothing to type");
-        };
-        assert_eq!(purpose, "In RocksDB's options file, for the mixed sizes");
-        assert_eq!(
-            statements[..4],
-            [
-                "[TableOptions/BlockBasedTable \"order_line\"]",
-                "block_size=65536",
-                "[TableOptions/BlockBasedTable \"default\"]",
-                "block_size=4096",
-            ]
-        );
+        let mut sizes = mixed(Decision::Better, 1.1).mixed;
+        sizes.own = "order_line=64K,item=64K".parse().unwrap();
+        let (_, lines) = mixed_change(kind, &sizes).unwrap();
+        let wanted = [
+            "block_size=4096    # all others",
+            "block_size=65536    # order_line, item",
+        ];
+        assert_eq!(lines[lines.len() - 2..], wanted, "{lines:?}");
         let sqlite = Registry::standard().default_kind();
         assert!(mixed_change(sqlite, &sizes).is_none());
     }

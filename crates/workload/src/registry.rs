@@ -150,7 +150,10 @@ mod tests {
             assert_eq!(workload.data_spec(), data);
         }
         let error = "tpch".parse::<WorkloadName>().unwrap_err().to_string();
-        assert!(error.contains("tpcc, tpce, ycsb-a"), "{error}");
+        assert!(
+            error.contains("tpcc, tpcc-reports, tpce, ycsb-a"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -163,6 +166,7 @@ mod tests {
             titles,
             [
                 "TPC-C",
+                "TPC-C with reports",
                 "TPC-E-like",
                 "YCSB A",
                 "YCSB B",

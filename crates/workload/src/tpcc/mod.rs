@@ -111,7 +111,11 @@ impl Workload for Tpcc {
     }
 
     fn statements(&self) -> &'static [Statement] {
-        statements::STATEMENTS
+        let specified = statements::STATEMENTS.len() - 1;
+        match self.has_reports {
+            true => statements::STATEMENTS,
+            false => &statements::STATEMENTS[..specified],
+        }
     }
 
     fn keyed(&self, statement: StatementId) -> Option<Keyed> {

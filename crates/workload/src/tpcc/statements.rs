@@ -26,7 +26,7 @@ const FRACTION: ColumnKind = ColumnKind::Decimal {
 };
 
 /// [`statements`], and a group that reads a row of STOCK with the text of one district: 1
-/// to 10, in this order.
+/// to 10, in this order. The statement of reports is the last, since TPC-C does not prepare it.
 macro_rules! statements_with_stock_of_districts {
     ([$($name:ident $text:ident),*] $($groups:tt)*) => {
         statements! {
@@ -40,6 +40,13 @@ macro_rules! statements_with_stock_of_districts {
                 ))
                     reads stock of [s_quantity, s_data, $text, s_w_id, s_i_id];
             )*}
+            /// Reports, which TPC-C does not have: what a part of a district's orders came to.
+            Report {
+                REPORT_LINES: [I, I, I, I] -> [I, MONEY] =
+                    "SELECT COUNT(*), SUM(ol_amount) FROM order_line \
+                     WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id >= ?3 AND ol_o_id < ?4"
+                    reads order_line of [ol_amount, ol_w_id, ol_d_id, ol_o_id];
+            }
         }
         const STOCK_BY_DISTRICT: [StatementId; 10] = [$($name),*];
     };
@@ -158,13 +165,6 @@ statements_with_stock_of_districts! {
              WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3"
             reads order_line of [ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d,
                 ol_w_id, ol_d_id, ol_o_id];
-    }
-    /// Reports, which TPC-C does not have: what a part of a district's orders came to.
-    Report {
-        REPORT_LINES: [I, I, I, I] -> [I, MONEY] =
-            "SELECT COUNT(*), SUM(ol_amount) FROM order_line \
-             WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id >= ?3 AND ol_o_id < ?4"
-            reads order_line of [ol_amount, ol_w_id, ol_d_id, ol_o_id];
     }
     /// Delivery (clause 2.7.4.2).
     Delivery {

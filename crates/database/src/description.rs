@@ -162,11 +162,7 @@ impl Change {
             None => true,
         };
         let lines = self.lines.iter().filter(applies);
-        lines.map(move |line| {
-            line.text
-                .replace("{bytes}", &size.get().to_string())
-                .replace("{kib}", &(size.get() / 1024).to_string())
-        })
+        lines.map(move |line| line.of_size(size))
     }
 }
 
@@ -186,6 +182,12 @@ impl ChangeLine {
             text,
             only_with: None,
         }
+    }
+
+    /// The text for a size.
+    pub fn of_size(&self, size: ByteCount) -> String {
+        let text = self.text.replace("{bytes}", &size.get().to_string());
+        text.replace("{kib}", &(size.get() / 1024).to_string())
     }
 }
 

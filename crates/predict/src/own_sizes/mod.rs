@@ -12,4 +12,4 @@ mod search;
 
 pub use pages::{TreePage, TreePages};
 pub use references::{References, ReferencesError, Watch};
-pub use search::{Assignment, Choice, ReadCost, TreeReads, choose};
+pub use search::{Assignment, Choice, ReadCost, TreeReads, WORTH_IT, choose};

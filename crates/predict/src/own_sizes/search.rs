@@ -110,9 +110,9 @@ pub struct Choice {
     pub mixed: Assignment,
 }
 
-/// A tree has a size of its own if that saves more than this share of all that is read. Chosen: less than
-/// any measurement could tell, and each is a line to type.
-const WORTH_IT: f64 = 0.005;
+/// A tree has a size of its own if that saves more than this share of the time of all reads. Chosen: less
+/// than any measurement could tell, and each is a line to type.
+pub const WORTH_IT: f64 = 0.005;
 
 /// A buffer that trees share, in bytes, and what its reads cost.
 struct Priced<'r> {
@@ -418,10 +418,10 @@ mod tests {
                 std::cmp::Reverse((tree.entries as f64 * tree.entry) as u64)
             });
             let mut least = f64::INFINITY;
-            for number in 0..81usize {
+            for mut number in 0..81usize {
                 let mut other = chosen.clone();
-                for (digit, &tree) in largest[..4].iter().enumerate() {
-                    other[tree] = number / 3usize.pow(digit as u32) % 3;
+                for &tree in &largest[..4] {
+                    (other[tree], number) = (number % 3, number / 3);
                 }
                 least = least.min(priced.ns(&other));
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use octavo_database::{Change, DatabaseKind};
 use octavo_experiment::{
     findings::{Findings, GroupFindings},
-    own_sizes::{ChosenSizes, MixedOverSingle},
+    own_sizes::{ChosenSizes, MixedOverSingle, WORTH_IT},
     plan::{Level, MixedSizes},
     statistics::Decision,
     verdict::Verdict,
@@ -34,15 +34,12 @@ pub(crate) fn own_sizes(findings: &Findings) -> Option<Answer> {
             format!(
                 "predicted, not measured: no table or index would save more than {} of the time of reads \
                  with a page size of its own.",
-                percent(LEAST)
+                percent(WORTH_IT)
             ),
         )),
         _ => None,
     }
 }
-
-/// What a size of its own saves at least: `WORTH_IT` of the choice.
-const LEAST: f64 = 0.005;
 
 fn of_measured(
     findings: &Findings,
@@ -125,8 +122,8 @@ pub(super) fn mixed_change(
             .iter()
             .filter(|line| line.text.contains("{name}"));
         lines.map(move |line| {
-            let named = line.text.replace("{name}", &names.join(", "));
-            named.replace("{bytes}", &size.get().to_string())
+            let line = line.of_size(size.bytes());
+            line.replace("{name}", &names.join(", "))
         })
     });
     let first = change

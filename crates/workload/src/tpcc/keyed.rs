@@ -23,6 +23,12 @@ pub(super) fn keyed(statement: StatementId) -> Keyed {
     ) -> Comparison {
         Comparison::new(column, relation, parameter)
     }
+    const LINES_OF_ORDERS: &[Comparison] = &[
+        of("ol_w_id", Equal, 0),
+        of("ol_d_id", Equal, 1),
+        of("ol_o_id", AtLeast, 2),
+        of("ol_o_id", Below, 3),
+    ];
     match statement.into() {
         StatementName::NewOrder(NewOrder::TAKE_STOCK) => Keyed::changing(&[
             Change::SubtractAndRefill { least: 10, by: 91 },
@@ -53,32 +59,16 @@ pub(super) fn keyed(statement: StatementId) -> Keyed {
         StatementName::Delivery(Delivery::ORDER_AMOUNT) => {
             Keyed::answering(Answer::Values(&[Sum("ol_amount")]))
         }
-        StatementName::Report(Report::REPORT_LINES) => Keyed::of(
-            const {
-                &[
-                    of("ol_w_id", Equal, 0),
-                    of("ol_d_id", Equal, 1),
-                    of("ol_o_id", AtLeast, 2),
-                    of("ol_o_id", Below, 3),
-                ]
-            },
-        )
-        .and(Answer::Values(&[Count, Sum("ol_amount")])),
-        StatementName::StockLevel(StockLevel::LOW_STOCK) => Keyed::of(
-            const {
-                &[
-                    of("ol_w_id", Equal, 0),
-                    of("ol_d_id", Equal, 1),
-                    of("ol_o_id", AtLeast, 2),
-                    of("ol_o_id", Below, 3),
-                ]
-            },
-        )
-        .and(Answer::Matches {
-            key: &[KeyPart::Parameter(4), KeyPart::Column("ol_i_id")],
-            keep: of("s_quantity", Below, 5),
-            values: &[Distinct("s_i_id")],
-        }),
+        StatementName::Report(Report::REPORT_LINES) => {
+            Keyed::of(LINES_OF_ORDERS).and(Answer::Values(&[Count, Sum("ol_amount")]))
+        }
+        StatementName::StockLevel(StockLevel::LOW_STOCK) => {
+            Keyed::of(LINES_OF_ORDERS).and(Answer::Matches {
+                key: &[KeyPart::Parameter(4), KeyPart::Column("ol_i_id")],
+                keep: of("s_quantity", Below, 5),
+                values: &[Distinct("s_i_id")],
+            })
+        }
         StatementName::Checks(Checks::CHECK_HISTORY) => Keyed {
             wanted: Wanted::Any(
                 const {

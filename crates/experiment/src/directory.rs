@@ -132,13 +132,18 @@ fn check_length(path: &Path) -> Result<(), DirectoryError> {
 /// # Errors
 /// When the file system cannot be asked.
 pub fn free_space(path: &Path) -> Result<ByteCount, DirectoryError> {
-    let existing = path
-        .ancestors()
-        .find(|path| path.exists() && !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let free = rustix::fs::statvfs(existing)
-        .map_err(|error| DirectoryError::io("read the free space of", existing)(error.into()))?;
+    let existing = existing(path);
+    let free = rustix::fs::statvfs(&existing)
+        .map_err(|error| DirectoryError::io("read the free space of", &existing)(error.into()))?;
     Ok(ByteCount::new(free.f_bavail.saturating_mul(free.f_frsize)))
+}
+
+/// The directory, or the nearest above it that is there.
+pub(crate) fn existing(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut above = absolute.ancestors();
+    let found = above.find(|path| path.is_dir());
+    found.map_or_else(|| PathBuf::from("/"), Path::to_owned)
 }
 
 /// What is needed in directories in all on each file system, whose room they share, with the first
@@ -186,6 +191,14 @@ pub(crate) fn directory_size(path: &Path) -> ByteCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_there_lies_in_what_is() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("a/b");
+        assert_eq!(existing(&path), scratch.path());
+        assert_eq!(existing(scratch.path()), scratch.path());
+    }
 
     #[test]
     fn foreign_files_are_refused_and_kept() {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use octavo_database::{OwnSizes, PageSizesByName};
+use octavo_database::PageSizesByName;
 use octavo_predict::own_sizes::{
     ReadCost, References, ReferencesError, Watch, choose as choose_by,
 };
@@ -48,14 +48,26 @@ pub fn choose(
     let room = tested.make()?.holds(memory);
     let recent = (own_sizes.recent)(memory);
     let options = kind.read(&tested.options)?;
-    let trees = (own_sizes.trees)(plan.workload(plan.data[0])?.as_ref(), &options);
+    let workload = plan.workload(plan.data[0])?;
+    let trees = (own_sizes.trees)(workload.as_ref(), &options);
     if trees.iter().filter(|tree| tree.entries > 0).count() < 2 {
         let title = plan.workload_title();
         return refused(format!(
             "{title} has one table, so one page size is all that it can have"
         ));
     }
-    let references = count(plan, own_sizes, [room, recent], flow)?;
+    let watch = Watch {
+        room,
+        recent,
+        clients: plan.clients.iter().copied().max().unwrap_or(1),
+        seed: plan.inputs_seed(0),
+    };
+    let sizes = plan.page_sizes.clone();
+    let counted = References::count(workload.as_ref(), own_sizes, trees, sizes, watch, flow);
+    let references = counted.map_err(|error| match error {
+        ReferencesError::Stopped => CampaignError::Stopped,
+        error => CampaignError::Setting(crate::causes::with_causes(&error)),
+    })?;
     let choice = choose_by(&references, room, &cost);
     let (others, own) = choice.mixed.others_and_own();
     let size_of = references.sizes_of_trees();
@@ -97,30 +109,6 @@ pub fn choose(
             others,
             own: PageSizesByName::new(own),
         }),
-    })
-}
-
-fn count(
-    plan: &Plan,
-    own_sizes: &OwnSizes,
-    [room, recent]: [ByteCount; 2],
-    flow: &dyn Fn() -> ControlFlow<()>,
-) -> Result<References, CampaignError> {
-    let tested = &plan.databases[0];
-    let workload = plan.workload(plan.data[0])?;
-    let options = tested.kind()?.read(&tested.options)?;
-    let trees = (own_sizes.trees)(workload.as_ref(), &options);
-    let watch = Watch {
-        room,
-        recent,
-        clients: plan.clients.iter().copied().max().unwrap_or(1),
-        seed: plan.inputs_seed(0),
-    };
-    let sizes = plan.page_sizes.clone();
-    let counted = References::count(workload.as_ref(), own_sizes, trees, sizes, watch, flow);
-    counted.map_err(|error| match error {
-        ReferencesError::Stopped => CampaignError::Stopped,
-        error => CampaignError::Setting(crate::causes::with_causes(&error)),
     })
 }
 

@@ -1,9 +1,6 @@
 //! What random reads of pages take, by page size.
 
-use std::{
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-};
+use std::{num::NonZeroU32, path::Path};
 
 use octavo_device::{
     catalog::Entry,
@@ -18,7 +15,7 @@ use octavo_units::{ByteCount, PageSize, QueueDepth, RequestSize, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{causes::with_causes, error::CampaignError, observer::Observer};
+use crate::{causes::with_causes, directory::existing, error::CampaignError, observer::Observer};
 
 /// How long a random read of a page takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -124,14 +121,6 @@ pub fn read_times_here(
     Ok(times(sizes, &profile.points))
 }
 
-/// The directory, or the nearest above it that is there.
-fn existing(directory: &Path) -> PathBuf {
-    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    let mut above = absolute.ancestors();
-    let found = above.find(|path| path.is_dir());
-    found.map_or_else(|| PathBuf::from("/"), Path::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use octavo_device::catalog;
@@ -151,13 +140,5 @@ mod tests {
         let (disk, flash) = (ratio("st373455ss"), ratio("ec"));
         assert!((1.0..1.4).contains(&disk), "{disk}");
         assert!(flash > 1.5, "{flash}");
-    }
-
-    #[test]
-    fn what_is_not_there_lies_in_what_is() {
-        let scratch = tempfile::tempdir().unwrap();
-        let path = scratch.path().join("a/b");
-        assert_eq!(existing(&path), scratch.path());
-        assert_eq!(existing(scratch.path()), scratch.path());
     }
 }

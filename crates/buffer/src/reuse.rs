@@ -1,5 +1,5 @@
-//! How soon pages are referred to again, and what of each kind of pages a buffer keeps that several kinds
-//! share, of different sizes.
+//! How soon pages are referred to again, and how many of them a buffer misses that holds pages of several
+//! sizes.
 //!
 //! The *working set* of a window is the pages referred to within it. A page that is referred to again
 //! after a longer time is missed by who keeps just that set, and the set's mean size is the integral of
@@ -86,8 +86,8 @@ fn begin_of(part: usize) -> f64 {
 }
 
 impl Reuse {
-    /// At step `now` a page is referred to, which is `weight` if it is missed. Without `is_counted` it is only remembered: at the beginning nobody knows how long
-    /// pages were not referred to.
+    /// Counts a reference to a page at step `now`. A miss of it counts as `weight`. Without `is_counted` it
+    /// is only remembered: at the beginning nobody knows how long ago pages were referred to.
     pub fn refer(&mut self, page: u64, now: u64, weight: Again, is_counted: bool) {
         let last = self.last.insert(page, now);
         if !is_counted {
@@ -142,7 +142,7 @@ impl Reuse {
         pages / self.steps.max(1) as f64
     }
 
-    /// The longest time after which a page was referred to again: nothing is known of longer windows.
+    /// The longest time between two references to a page. Nothing is known of longer windows.
     pub fn longest(&self) -> f64 {
         begin_of(self.parts.len())
     }
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Pages of two sizes in one room, the oldest of which go as long as room is wanted.
+    /// Misses of LRU with pages of two sizes: it evicts the oldest pages until there is room.
     fn simulate(stream: &[(u64, u64)], room: u64) -> [f64; 2] {
         let mut ages = std::collections::BTreeMap::new();
         let mut last = HashMap::new();

@@ -85,7 +85,7 @@ pub enum PageRead {
 }
 
 impl ReadAhead {
-    /// How each of so many pages of this size is read that follow each other, none of which the cache has.
+    /// How each page of a range is read, in its order, when the cache has none of them.
     pub fn reads(self, pages: u64, page_size: PageSize) -> impl Iterator<Item = PageRead> {
         let page = u64::from(page_size.get());
         let (mut end, mut ahead) = (0, self.first.get());

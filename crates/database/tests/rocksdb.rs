@@ -119,7 +119,7 @@ fn the_cache_is_the_memory_and_blocks_have_their_size() {
     assert!(misses < 0.4, "{misses}: 40,000 reads have met most records");
 }
 
-/// By an index to a row: each family has its own calls, though one is made while the other goes on.
+/// A row is read by an index: both families count their calls, though one call is made within the other.
 #[test]
 fn reads_are_counted_by_family() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -181,10 +181,10 @@ impl<'a> Found<'a> {
             };
             let own = of(&chosen);
             let mut best = own;
-            for number in 0..81usize {
+            for mut number in 0..81usize {
                 let mut other = chosen.clone();
-                for (digit, &tree) in largest[..4].iter().enumerate() {
-                    other[tree] = number / 3usize.pow(digit as u32) % 3;
+                for &tree in &largest[..4] {
+                    (other[tree], number) = (number % 3, number / 3);
                 }
                 best = best.min(of(&other));
             }

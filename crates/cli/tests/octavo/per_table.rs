@@ -134,7 +134,7 @@ fn mixed_sizes_are_measured_beside_single_ones() {
         }
         assert!(of("customer")["calls"].as_f64().unwrap() > 1.0);
     }
-    // The same command goes on with what was chosen.
+    // The same command resumes with the sizes that it chose.
     let again =
         json(per_table(&work, "ec").args(["--passes=8", "--transactions=60", "--warm-up=1000"]));
     assert_eq!(again["chosen_sizes"], *chosen);

@@ -156,9 +156,9 @@ pub static KIND: DatabaseKind = DatabaseKind {
 /// `max_auto_readahead_size` in `include/rocksdb/table.h`).
 ///
 /// Of seven eighths of all write buffers the one that is oldest is emptied (`WriteBufferManager`), so how
-/// long a row stays varies; three quarters were chosen by what they saw. (Measured with TPC-C, 8 MiB of write buffers, blocks of 4, 16 and 64 KiB: 3.25, 3.00 and 3.75 reads of
-/// stock a transaction. With three quarters a simulation of such a cache has 3.3, 3.3 and 3.5; without write
-/// buffers 5.6, 6.9 and 7.4.)
+/// long a row stays varies. Three quarters were chosen by one measurement (TPC-C, 8 MiB of write buffers,
+/// blocks of 4, 16 and 64 KiB): 3.25, 3.00 and 3.75 reads of stock a transaction. A simulation of such a
+/// cache has 3.3, 3.3 and 3.5 with three quarters, and 5.6, 6.9 and 7.4 without write buffers.
 static OWN_SIZES: OwnSizes = OwnSizes {
     option: BLOCK_SIZES,
     trees,

@@ -198,6 +198,24 @@ impl UsersServer {
         String::from_utf8(fs::read(path).unwrap()).unwrap()
     }
 
+    /// Runs statements of a client, and waits until each of the logs has the last one: the slow
+    /// log gets a statement after its client has the answer.
+    pub(crate) fn logged(&self, logs: &[&str], sql: &str) {
+        let last = sql.trim_end_matches(';').rsplit(';').next().unwrap().trim();
+        let times = |name: &str| self.file(name).matches(last).count();
+        let before: Vec<usize> = logs.iter().map(|name| times(name)).collect();
+        self.rows(sql);
+        let since = Instant::now();
+        while logs
+            .iter()
+            .zip(&before)
+            .any(|(name, before)| times(name) <= *before)
+        {
+            assert!(since.elapsed() < LIMIT, "not in each of {logs:?}: {last}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Once it lets us in.
     fn ready(self) -> Self {
         let since = Instant::now();

@@ -470,13 +470,15 @@ fn left_out(found: &serde_json::Value) -> Vec<(String, u64)> {
 #[test]
 fn statements_that_mariadb_logged_run_on_a_copy() {
     let server = UsersServer::mariadb_with_logs();
-    server.rows(&format!(
+    let logs = ["general.log", "slow.log"];
+    let rows = format!(
         "CREATE DATABASE octavo; USE octavo; \
          CREATE TABLE customer(id INT PRIMARY KEY, name VARCHAR(60), paid DECIMAL(10, 2)); \
          CREATE TABLE note(id INT PRIMARY KEY AUTO_INCREMENT, body TEXT); \
          INSERT INTO customer SELECT seq, CONCAT('{PRIVATE} ', seq), seq / 7 FROM seq_1_to_5000;"
-    ));
-    let before = ["general.log", "slow.log"].map(|name| server.file(name).len());
+    );
+    server.logged(&logs, &rows);
+    let before = logs.map(|name| server.file(name).len());
     // Two sessions with 40 transactions of two statements each, and others.
     for session in 0..2 {
         let mut sql = String::from("USE octavo; SET @a = 1; SET NAMES utf8mb4; ");
@@ -490,19 +492,21 @@ fn statements_that_mariadb_logged_run_on_a_copy() {
         }
         sql += "INSERT INTO note(body) VALUES ('one'), ('two'); SELECT max(id) FROM note; \
                 SET autocommit = 0; SELECT 1; DELETE FROM note WHERE id > 1; ROLLBACK";
-        server.rows(&sql);
+        server.logged(&logs, &sql);
     }
     // More forms than a number of one byte has.
     let forms: Vec<String> = (0..260)
         .map(|form| format!("SELECT 1 AS c{form}"))
         .collect();
-    server.rows(&forms.join(";"));
-    server.rows("CREATE TABLE octavo.later(id INT); SELECT * FROM octavo.later");
-    server.rows("DROP TABLE octavo.later");
+    server.logged(&logs, &forms.join(";"));
+    server.logged(
+        &logs,
+        "CREATE TABLE octavo.later(id INT); SELECT * FROM octavo.later",
+    );
+    server.logged(&logs, "DROP TABLE octavo.later");
     let url = server.url.replacen("mysql://", "mariadb://", 1) + "/octavo";
     let home = TempDir::new().unwrap();
     let home = home.path();
-    let logs = ["general.log", "slow.log"];
     for (name, before) in logs.into_iter().zip(before) {
         fs::write(home.join(name), &server.file(name)[before..]).unwrap();
     }

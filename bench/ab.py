@@ -57,7 +57,8 @@ def main():
             done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             after = stolen()
             line = {"code": done.returncode, "seconds": round(time.monotonic() - begin, 1),
-                    "stolen": round((after[0] - before[0]) / max(1, after[1] - before[1]), 4)}
+                    "stolen": round((after[0] - before[0]) / max(1, after[1] - before[1]), 4),
+                    "at_work": os.getloadavg()[0]}
             if done.stdout:
                 answer = json.loads(done.stdout)
                 line |= {key: answer[key] for key in ("decision", "ratio", "a_a_decision", "a_a_ratio")}

@@ -22,7 +22,7 @@ one_core() {
         for workload in tpcc ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f \
             pgbench pgbench-simple-update pgbench-select-only; do
             taskset -c 0 "$octavo" bench --database noop --workload "$workload" \
-                --duration 3s --warm-up 500ms --json |
+                --duration 3s --warm-up-time 500ms --json |
                 python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print(json.dumps({k: r[k] for k in ("workload", "clients", "transactions_per_second", "failed")}))'
@@ -35,7 +35,7 @@ punctual() {
     for _ in 1 2 3; do
         for arrivals in constant poisson; do
             "$octavo" bench --database noop --workload ycsb-a --clients 2 --rate 50000 \
-                --arrivals "$arrivals" --duration 10s --warm-up 1s --json |
+                --arrivals "$arrivals" --duration 10s --warm-up-time 1s --json |
                 python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print(json.dumps({k: r[k] for k in ("load", "clients", "transactions_per_second", "late_us", "backlog", "saturated")}))'

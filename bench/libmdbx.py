@@ -28,7 +28,7 @@ def build(directory):
 def ours(octavo, data, workload, memory, warm):
     out = subprocess.run(
         [octavo, "bench", data, "--workload", f"ycsb-{workload}", "--distribution", "uniform",
-         "--memory", f"{memory}MiB", "--warm-up", f"{warm}s", "--duration", f"{SECONDS}s",
+         "--memory", f"{memory}MiB", "--warm-up-time", f"{warm}s", "--duration", f"{SECONDS}s",
          "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(out)
 

@@ -184,7 +184,7 @@ def bench(server, place, is_json, disturbance):
     for path in files.values():
         path.unlink(missing_ok=True)
     command = [OCTAVO, "bench", "--url", server.kind.url(server.socket), "--clients", str(CLIENTS),
-               "--duration", f"{DURATION_S}s", "--warm-up", f"{WARM_UP_S}s",
+               "--duration", f"{DURATION_S}s", "--warm-up-time", f"{WARM_UP_S}s",
                "--csv", str(files["csv"]), "--html", str(files["html"])]
     child = subprocess.Popen(command + ["--json"] * is_json, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, cwd=place)

@@ -19,7 +19,7 @@ mkdir -p "$folder"
 } > "$folder/machine.txt"
 
 one() { # label, program, workload
-    taskset -c 0 "$2" bench --database noop --workload "$3" --duration 3s --warm-up 500ms \
+    taskset -c 0 "$2" bench --database noop --workload "$3" --duration 3s --warm-up-time 500ms \
         --json | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print(json.dumps({"build": sys.argv[1], "workload": r["workload"],

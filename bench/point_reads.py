@@ -25,7 +25,7 @@ def octavo(program, directory, workload):
     """Processor time of a transaction in us: of the whole process while it measures."""
     even = ["--distribution", "uniform"] if workload.startswith("ycsb") else []
     result = run(program, "bench", directory, "--workload", workload, *even, "--memory", f"{MEMORY_MIB}MiB",
-                 "--warm-up", "2s", "--duration", SECONDS + "s", "--json")
+                 "--warm-up-time", "2s", "--duration", SECONDS + "s", "--json")
     misses = result["counters"]["buffer_misses"]
     if misses * 1000 > result["transactions"]:
         sys.exit(f"{misses} misses of the buffer: warm up for longer")

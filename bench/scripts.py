@@ -70,7 +70,7 @@ def bench(cluster, place, script, more):
 
 def octavo(cluster, place, script, clients):
     text, _ = timed(bench(cluster, place, script, ["--clients", str(clients), "--duration", f"{SECONDS}s",
-                                                   "--warm-up", f"{WARM_UP}s"]))
+                                                   "--warm-up-time", f"{WARM_UP}s"]))
     result = json.loads(text)
     transactions = result["transactions_per_second"] * result["measured_s"]
     return {"tool": "octavo", "tps": result["transactions_per_second"],
@@ -80,7 +80,7 @@ def octavo(cluster, place, script, clients):
 
 def pgbench(cluster, place, script, clients):
     holder = subprocess.Popen(
-        bench(cluster, place, script, ["--clients", str(clients), "--duration", "600s", "--warm-up", "1s",
+        bench(cluster, place, script, ["--clients", str(clients), "--duration", "600s", "--warm-up-time", "1s",
                                        "--rate", "0.1", "--arrivals", "constant"]),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:

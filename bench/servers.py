@@ -74,7 +74,7 @@ def pgbench(cluster, script, clients):
 def octavo(cluster, script, clients):
     workload = {"-S": "pgbench-select-only", "-N": "pgbench-simple-update"}[script]
     text, _ = timed([OCTAVO, "bench", "--url", cluster.url, "--workload", workload, "--clients",
-                     str(clients), "--duration", f"{SECONDS}s", "--warm-up", "500ms", "--json"])
+                     str(clients), "--duration", f"{SECONDS}s", "--warm-up-time", "500ms", "--json"])
     result = json.loads(text)
     transactions = result["transactions_per_second"] * result["measured_s"]
     return {"tool": "octavo", "tps": result["transactions_per_second"],

@@ -34,7 +34,7 @@ done > "$folder/load.jsonl"
 
 # The driver alone, on one core.
 for turn in 1 2 3; do
-    taskset -c 0 "$octavo" bench --database noop --workload tpce --duration 3s --warm-up 500ms --json |
+    taskset -c 0 "$octavo" bench --database noop --workload tpce --duration 3s --warm-up-time 500ms --json |
         python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print(json.dumps({k: r[k] for k in ("workload", "clients", "transactions_per_second", "failed")}))'

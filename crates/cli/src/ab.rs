@@ -11,7 +11,10 @@ use std::{
 use anyhow::{Context, anyhow, bail, ensure};
 use octavo_database::DatabaseSpec;
 use octavo_experiment::{
-    campaign::{CampaignError, CampaignSettings, Until, campaign},
+    campaign::{
+        CampaignError, CampaignSettings, Until, campaign, is_predictable_elsewhere,
+        ratios_elsewhere,
+    },
     directory::STORE,
     findings::Findings,
     forecast::Forecast,
@@ -65,6 +68,10 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     };
     let mut both = CampaignSettings {
         directory: flags.directory.join(PARTS[1]),
+        // Of servers, and of several clients, it is fitted with the storage what processors take.
+        calibrate: is_predictable_elsewhere(&plan)
+            && (plan.databases[0].kind().map_err(Failure::input)?.is_server
+                || plan.clients.iter().all(|clients| *clients > 1)),
         plan,
         budget: Some(budget - budget / 3),
         until: Some(condition.map_or(Until::Decided, Until::Told)),
@@ -79,17 +86,28 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     fs::create_dir_all(&flags.directory)
         .with_context(|| format!("create {}", flags.directory.display()))
         .map_err(Failure::Input)?;
-    let found = measure(&noise, both, budget, &watcher);
-    watcher.finish();
-    let [noise, findings] = found.map_err(|(error, directory)| {
+    let found = measure(&noise, &mut both, budget, &watcher);
+    let found = found.map_err(|(error, directory)| {
         // Nothing is left where nothing was made.
         let _not_empty = fs::remove_dir(&flags.directory);
         failure(error, &directory)
-    })?;
+    });
+    let elsewhere = match &found {
+        Ok(_) => ratios_elsewhere(&both, PREDICTING, &watcher),
+        Err(_) => Ok(Vec::new()),
+    };
+    watcher.finish();
+    let [noise, findings] = found?;
+    let elsewhere = match elsewhere {
+        // What was measured is there.
+        Err(CampaignError::Stopped) => Vec::new(),
+        predicted => predicted.map_err(|error| failure(error, &both.directory))?,
+    };
     let versions = Versions {
         names: [&a, &b].map(|of| format!("{}={}", of.key, of.value)),
         noise: &noise,
         findings: &findings,
+        elsewhere: &elsewhere,
         condition,
     };
     print::result(
@@ -136,6 +154,9 @@ fn forecast(
     check_both(noise, both, budget).map_err(|(error, directory)| failure(error, &directory))
 }
 
+/// Time for predicting other disks, at most, beyond the budget. Chosen.
+const PREDICTING: Duration = Duration::from_secs(60);
+
 /// Where A beside itself and B beside A are, in the directory.
 const PARTS: [&str; 2] = ["a-a", "a-b"];
 
@@ -170,19 +191,19 @@ fn keep_foreign(directory: &Path) -> Result<(), Failure> {
 /// A beside itself, and then B beside A in all the time that is left. What fails has its directory.
 fn measure(
     noise: &CampaignSettings,
-    mut both: CampaignSettings,
+    both: &mut CampaignSettings,
     budget: Duration,
     watcher: &Watcher,
 ) -> Result<[Findings; 2], (CampaignError, PathBuf)> {
     // What cannot be is refused before A is measured.
-    check_both(noise, &both, budget)?;
+    check_both(noise, both, budget)?;
     let carried = |settings: &CampaignSettings| {
         campaign(settings, watcher).map_err(|error| (error, settings.directory.clone()))
     };
     let noise = carried(noise)?;
     let spent = Duration::try_from_secs_f64(noise.spent_s).unwrap_or_default();
     both.budget = Some(budget.saturating_sub(spent));
-    Ok([noise, carried(&both)?])
+    Ok([noise, carried(both)?])
 }
 
 /// Refuses what cannot be measured, or not within the budget of both. What fails has its directory.

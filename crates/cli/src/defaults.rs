@@ -24,7 +24,7 @@ const COMMANDS: [&str; 7] = ["advise", "predict", "value", "ab", "run", "bench",
 /// Options that the file may have. All others have to be typed: a directory that came from somewhere else
 /// runs no program of its own, writes and removes nothing, connects to nothing, chooses nobody's data,
 /// and does not change what kind of answer is printed.
-const ALLOWED: [&str; 49] = [
+const ALLOWED: [&str; 51] = [
     "arrivals",
     "block-sizes",
     "bloom-bits",
@@ -68,11 +68,13 @@ const ALLOWED: [&str; 49] = [
     "seed",
     "step",
     "storage-price",
+    "times",
     "trade-days",
     "transactions",
     "verbose",
     "warehouses",
     "warm-up",
+    "warm-up-time",
     "workload",
 ];
 

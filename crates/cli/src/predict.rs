@@ -31,7 +31,7 @@ use crate::{
     advise::{plan_of, plan_of_own, show_script},
     devices,
     failure::Failure,
-    flags::PredictFlags,
+    flags::{CellFlags, PredictFlags},
     outcome, print, report,
     system::recorded_titles,
     watcher::Watcher,
@@ -182,6 +182,44 @@ fn compare_policies(plan: &mut Plan, flags: &PredictFlags) -> anyhow::Result<()>
     Ok(())
 }
 
+/// Has a plan take from results what is not typed: the page sizes, the memories with their rows, the
+/// mix and the clients. What is of another database or workload is refused by who reads its costs.
+fn adopt_measured(plan: &mut Plan, flags: &CellFlags, results: &Path) -> anyhow::Result<()> {
+    let Some(measured) = Store::open(results)?.plan()? else {
+        return Ok(());
+    };
+    let is_same = measured.workload == plan.workload
+        && measured.own.is_none()
+        && measured
+            .databases
+            .iter()
+            .all(|of| of.name == plan.databases[0].name);
+    if !is_same || measured.ramp.is_some() {
+        return Ok(());
+    }
+    if flags.page_sizes.is_empty() {
+        plan.page_sizes.clone_from(&measured.page_sizes);
+    }
+    if flags.memory.is_empty() && flags.cache.is_empty() {
+        plan.memories.clone_from(&measured.memories);
+        if let ([data], None, true) = (
+            &measured.data[..],
+            flags.data,
+            flags.workload.rows().is_empty(),
+        ) {
+            plan.data = vec![*data];
+        }
+    }
+    if flags.mix.mix.is_none() && flags.mix.distribution.is_none() {
+        plan.mix.clone_from(&measured.mix);
+        plan.distribution.clone_from(&measured.distribution);
+    }
+    if let (None, [clients]) = (flags.clients, &measured.clients[..]) {
+        plan.clients = vec![*clients];
+    }
+    Ok(())
+}
+
 /// A device that holds a plan's data, if its drives can be doubled; its title says that.
 fn enlarged(entry: Entry, plan: &Plan) -> anyhow::Result<Entry> {
     let workload = plan.workload(plan.data[0])?;
@@ -222,7 +260,13 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         Some(own) => own_plan(flags, own, storage)?,
         None => {
             check_memory(flags)?;
-            plan_of(flags.database.name(), &flags.cells, storage)?
+            let mut plan = plan_of(flags.database.name(), &flags.cells, storage)?;
+            if let Some(results) = &flags.calibrated_by {
+                let results = report::store_at(results);
+                adopt_measured(&mut plan, &flags.cells, &results)
+                    .with_context(|| format!("--calibrated-by {}", results.display()))?;
+            }
+            plan
         }
     };
     compare_policies(&mut plan, flags)?;

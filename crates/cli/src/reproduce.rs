@@ -157,9 +157,12 @@ fn measure(
 ) -> Result<Findings, Failure> {
     let mut file =
         PlanFile::parse(&study.name, text, &Registries::standard()).map_err(Failure::input)?;
-    if let Some(scale) = flags.scale {
+    if let Some(scale) = flags.measured_scale {
         set_scale(&mut file.plan, scale).map_err(|reason| {
-            Failure::Input(anyhow::anyhow!("--scale for {}: {reason}", study.name))
+            Failure::Input(anyhow::anyhow!(
+                "--measured-scale for {}: {reason}",
+                study.name
+            ))
         })?;
     }
     file.budget = flags.campaign.budget.or(file.budget);

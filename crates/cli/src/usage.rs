@@ -69,8 +69,9 @@ pub(crate) fn complaint(error: &Error, arguments: &[OsString]) -> String {
         ErrorKind::MissingRequiredArgument => {
             let usage = one(ContextKind::Usage);
             let usage = usage.trim_start_matches("Usage:").trim();
-            let missing = all(ContextKind::InvalidArg).join(" and ");
-            format!("{missing} is missing; type {usage}")
+            let missing = all(ContextKind::InvalidArg);
+            let verb = if missing.len() > 1 { "are" } else { "is" };
+            format!("{} {verb} missing; type {usage}", missing.join(" and "))
         }
         ErrorKind::ArgumentConflict => {
             let other = one(ContextKind::PriorArg);

@@ -58,7 +58,7 @@ fn found(flags: &ValueFlags) -> Result<Value, Failure> {
         .iter()
         .map(|(name, findings)| Results { name, findings })
         .collect();
-    let value = Value::of_results(&results, prices, &devices, flags.scale).map_err(|error| {
+    let value = Value::of_results(&results, prices, &devices, flags.times).map_err(|error| {
         Failure::Input(match error {
             ValueError::NoPrice => anyhow!(
                 "nothing has a price; add --memory-price 5/GiB, --machine-price 2000 and \

@@ -11,6 +11,7 @@ mod ramps;
 mod read;
 mod stability;
 mod time;
+mod timeline;
 
 use octavo_database::StoragePath;
 use octavo_device::profile::Profile;
@@ -39,6 +40,7 @@ pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};
 pub use stability::CellStability;
 pub use time::{Tail, TransactionTime};
+pub use timeline::{Part, Stretch};
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

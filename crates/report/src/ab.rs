@@ -1,6 +1,7 @@
 //! Two versions beside each other, and one beside itself: what this machine does by chance.
 
 use octavo_experiment::{
+    campaign::RatioElsewhere,
     caveats::Severity,
     condition::{Condition, Holds},
     findings::{CellFindings, Findings},
@@ -28,6 +29,8 @@ pub struct Versions<'a> {
     pub noise: &'a Findings,
     /// B beside A.
     pub findings: &'a Findings,
+    /// B beside A on other disks, predicted.
+    pub elsewhere: &'a [RatioElsewhere],
     /// What a script does not want of B, if it said so.
     pub condition: Option<Condition>,
 }
@@ -147,6 +150,8 @@ pub(crate) struct Compared<'a> {
     condition: Option<String>,
     outcome: Option<&'static str>,
     margin: f64,
+    /// B over A on other disks, predicted; empty where models do not know what they differ in.
+    elsewhere: &'a [RatioElsewhere],
     /// All that was found of both.
     findings: &'a Findings,
     /// … and of A beside itself.
@@ -176,6 +181,7 @@ pub fn json(versions: &Versions<'_>) -> String {
             Outcome::Open(_) => "open",
         }),
         margin: versions.findings.plan.margin,
+        elsewhere: versions.elsewhere,
         findings: versions.findings,
         a_a: versions.noise,
     })
@@ -204,6 +210,14 @@ pub fn document(versions: &Versions<'_>) -> Document {
     section.push(Block::Warnings(warnings(versions)));
     section.push(Block::Table(table(versions)));
     section.extend(of_both(versions.findings).map(Block::Paragraph));
+    if !versions.elsewhere.is_empty() {
+        let [a, b] = &versions.names;
+        section.paragraph(format!(
+            "Predicted, not measured: {b} beside {a} on other disks, 95% CI (octavo devices)."
+        ));
+        let lines = versions.elsewhere.iter();
+        section.values(lines.map(|one| (one.device.as_str(), there(one, versions))));
+    }
     // The time of both.
     let all = Findings {
         spent_s: versions.findings.spent_s + versions.noise.spent_s,
@@ -264,6 +278,19 @@ fn answer(versions: &Versions<'_>) -> (String, String) {
             "NOT DECIDED".into(),
             format!("{b} beside {a}: {interval}. A larger --budget tells more."),
         ),
+    }
+}
+
+/// What B is on another disk.
+fn there(one: &RatioElsewhere, versions: &Versions<'_>) -> String {
+    let interval = change_interval(&one.ratio);
+    let size = share_of_change((one.ratio.estimate - 1.0).abs());
+    let margin = percent(versions.findings.plan.margin);
+    match one.decision {
+        Decision::Better => format!("{size} faster ({interval})"),
+        Decision::Worse => format!("{size} slower ({interval})"),
+        Decision::Equivalent => format!("no difference above {margin} ({interval})"),
+        Decision::Open => format!("not decided ({interval})"),
     }
 }
 
@@ -350,6 +377,8 @@ fn table(versions: &Versions<'_>) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use octavo_experiment::record::Source;
+
     use super::*;
     use crate::fixture;
 
@@ -370,10 +399,26 @@ mod tests {
             findings
         };
         let (findings, noise) = (of(b), of(a));
+        let there = |device: &str, ratio: f64, decision| RatioElsewhere {
+            source: Source::Predicted,
+            device: device.into(),
+            ratio: Interval {
+                estimate: ratio,
+                low: ratio / 1.1,
+                high: ratio * 1.1,
+                batches: 20,
+            },
+            decision,
+        };
+        let elsewhere = [
+            there("nvme-tlc", 0.8, Decision::Worse),
+            there("gp3-3000", 1.0, Decision::Open),
+        ];
         let versions = Versions {
             names: ["size=1", "size=2"].map(str::to_owned),
             noise: &noise,
             findings: &findings,
+            elsewhere: &elsewhere,
             condition: Some("slower > 5%".parse().unwrap()),
         };
         let text = document(&versions).terminal(100, false);
@@ -408,6 +453,14 @@ mod tests {
             (&"worse".into(), &"size=1".into())
         );
         assert_eq!(json["a_a_ratio"]["estimate"], 1.001);
+        for said in [
+            "Predicted, not measured: size=2 beside size=1 on other disks",
+            "nvme-tlc 20% slower (95% CI -27% to -12%)",
+            "gp3-3000 not decided (95% CI -9.1% to 10%)",
+        ] {
+            assert!(fixture::words(&text).contains(said), "{said}: {text}");
+        }
+        assert_eq!(json["elsewhere"][0]["source"], "predicted");
         assert!(
             json["answer"]
                 .as_str()

@@ -112,8 +112,8 @@ fn rate(result: &BenchResult) -> (String, f64) {
 fn by_second(result: &BenchResult) -> Section {
     let mut section = Section::new("seconds", "By second");
     let (unit, per) = rate(result);
-    let figure = chart::seconds(result, &unit, per);
-    section.extend(figure.map(Block::Figure));
+    let figures = chart::seconds(result, &unit, per);
+    section.extend(figures.into_iter().map(Block::Figure));
     section
 }
 
@@ -266,8 +266,9 @@ fn warnings(result: &BenchResult) -> Vec<String> {
     }
     // Where all data fits, the cache need never be full.
     if !load.buffer_filled && !result.data_fits {
-        warnings
-            .push("The warm-up ended before the cache was full. Use a longer --warm-up.".into());
+        warnings.push(
+            "The warm-up ended before the cache was full. Use a longer --warm-up-time.".into(),
+        );
     }
     if let Some(backlog) = load.backlog.filter(|_| result.saturated()) {
         warnings.push(format!(

@@ -45,7 +45,7 @@ pub(crate) fn document(findings: &Findings) -> Document {
     let (first, rest) = groups.split_at(fitting(&groups));
     let begin = [summary(findings, first, rest.len()), more(findings, rest)];
     let others = [
-        throughput, io, latency, stability, disk, load, setup, method,
+        throughput, over_time, io, latency, stability, disk, load, setup, method,
     ];
     let others = others.map(|section| section(findings));
     let mut document = Document {
@@ -292,6 +292,20 @@ fn throughput(findings: &Findings) -> Section {
     let table = table::interactions(findings);
     section.details("All interactions", vec![Block::Table(table)]);
     section.push(Block::List(sentence::next_steps(findings)));
+    section
+}
+
+/// What figures were while they were measured, warm-ups included.
+fn over_time(findings: &Findings) -> Section {
+    let mut section = Section::new("time", "Over time").at(Depth::Evidence);
+    let throughput = chart::throughput_over_time(findings);
+    let response = chart::response_over_time(findings);
+    if throughput.is_empty() {
+        section.extend(figures(response));
+        return section;
+    }
+    section.extend(figures(throughput));
+    section.details("Mean response times over time", figures(response).collect());
     section
 }
 

@@ -27,8 +27,8 @@ use octavo_experiment::{
 use octavo_experiment::{
     caveats::Caveat,
     findings::{
-        Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, MissChange,
-        PerTransaction, ScreenedPasses, Tail, TransactionTime,
+        Age, CellFindings, CellStability, FailedRun, Findings, GroupFindings, MissChange, Part,
+        PerTransaction, ScreenedPasses, Stretch, Tail, TransactionTime,
     },
     inputs::{Input, InputName, Uncertainty},
     lockstep::{Batch, Departure, DepartureReason, Group, Horizon},
@@ -592,6 +592,34 @@ fn group_findings(
     }
 }
 
+/// A warm-up of 4,000 transactions, and 50 for each of these throughputs; the third is left out.
+fn timeline(measured: &[f64]) -> Vec<Stretch> {
+    let stretch = |part, begin, end, per_minute: f64| Stretch {
+        sitting: 0,
+        part,
+        begin,
+        end,
+        failed: u64::from(begin == 4000),
+        per_minute,
+        response_ms: Some(20_000.0 / per_minute),
+    };
+    let warm_up = (0..4_u64).filter_map(|block| {
+        let share = (block + 1) as f64 / 5.0;
+        let (begin, end) = (block * 1000, (block + 1) * 1000);
+        let first = measured.first()?;
+        Some(stretch(Part::WarmUp, begin, end, share * first))
+    });
+    let passes = (0..).zip(measured).map(|(pass, &level): (u64, _)| {
+        let begin = 4000 + 50 * pass;
+        let part = match pass {
+            2 => Part::LeftOut,
+            _ => Part::Figures,
+        };
+        stretch(part, begin, begin + 50, level)
+    });
+    warm_up.chain(passes).collect()
+}
+
 fn cell(
     plan: &Plan,
     cell: &Cell,
@@ -703,6 +731,7 @@ fn cell(
         machine_energy: None,
         kinds: kinds(plan, measured),
         buffer_not_filled: 0,
+        timeline: timeline(measured),
         passes_missed: if why.is_some() { 40 } else { 0 },
         passes: match (is_measured, why) {
             (false, _) => 0,

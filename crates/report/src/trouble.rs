@@ -176,8 +176,9 @@ mod tests {
             "<h2>Conditions</h2>",
         ];
         assert!(parts.map(place).is_sorted());
-        // One where it was, and one in the legend.
-        assert_eq!(page.matches("<rect class=\"outage\"").count(), 2);
+        // One where it was, and one in the legend: over throughput, and over what failed.
+        assert_eq!(page.matches("<rect class=\"outage\"").count(), 4);
+        assert!(page.contains("Retries and failed transactions by second"));
         assert!(page.contains("seconds with failures") || page.contains("second with failures"));
         // A text has no room for a heading over a chart.
         let text = bench(&result).terminal(100, false);
@@ -225,8 +226,12 @@ mod tests {
         let mut result = lossy();
         result.figures.load.buffer_filled = false;
         let text = |result: &BenchResult| words(&bench(result).terminal(200, false));
-        assert!(text(&result).contains("Use a longer --warm-up"));
+        assert!(text(&result).contains("Use a longer --warm-up-time"));
         result.data_fits = true;
-        assert!(!text(&result).contains("--warm-up"), "{}", text(&result));
+        assert!(
+            !text(&result).contains("--warm-up-time"),
+            "{}",
+            text(&result)
+        );
     }
 }

@@ -223,7 +223,7 @@ fn length(flags: &BenchFlags, load: Load) -> anyhow::Result<RunLength> {
         Load::Ramp(ramp) => ramp.length(),
         _ => flags.duration,
     };
-    Ok(match (flags.warm_up, load) {
+    Ok(match (flags.warm_up_time, load) {
         (WarmUp::Auto, Load::Ramp(ramp)) => RunLength::for_ramp(ramp),
         (WarmUp::Auto, _) => automatic_warm_up(measured),
         (WarmUp::Time(time), _) => RunLength::Time {

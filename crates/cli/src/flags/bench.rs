@@ -72,7 +72,7 @@ pub(crate) struct MixFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadFlags {
-    /// Where to load: a new or empty directory
+    /// Where to load: a new or empty directory, or one that has these rows
     #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
     pub(crate) directory: PathBuf,
 
@@ -146,7 +146,7 @@ pub(crate) struct BenchFlags {
     /// some minutes and 2 GB of memory
     #[arg(long, value_name = "FILE", hide_short_help = true,
         conflicts_with_all = ["directory", "url", "workload", "page_size", "mix", "distribution",
-            "ramp", "terminals", "rate", "pace", "duration", "transactions", "warm_up", "memory",
+            "ramp", "terminals", "rate", "pace", "duration", "transactions", "warm_up_time", "memory",
             "isolation", "json", "html", "csv", "hdr_log"])]
     pub(crate) cpu_catalog: Option<PathBuf>,
 
@@ -197,7 +197,7 @@ pub(crate) struct BenchFlags {
 
     /// Measure this many transactions per client instead of a time, after a warm-up of a tenth
     /// as many. With one client, counts then repeat exactly
-    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "pace", "warm_up"],
+    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "pace", "warm_up_time"],
         value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) transactions: Option<u64>,
 
@@ -205,8 +205,8 @@ pub(crate) struct BenchFlags {
     ///
     /// auto waits until as many pages were read as the buffer has, from a tenth
     /// of the duration to all of it
-    #[arg(long, value_name = "auto|TIME", default_value = "auto", value_parser = warm_up)]
-    pub(crate) warm_up: WarmUp,
+    #[arg(long, value_name = "TIME", default_value = "auto", value_parser = warm_up_time)]
+    pub(crate) warm_up_time: WarmUp,
 
     /// All memory that may hold data [default: 32MiB]
     #[arg(long, value_name = "SIZE")]
@@ -291,7 +291,7 @@ pub(crate) enum WarmUp {
 }
 
 /// Reads `auto` or a time, which may be none at all.
-fn warm_up(text: &str) -> Result<WarmUp, String> {
+fn warm_up_time(text: &str) -> Result<WarmUp, String> {
     match text {
         "auto" => Ok(WarmUp::Auto),
         "0" | "0s" => Ok(WarmUp::Time(Duration::ZERO)),

@@ -92,7 +92,7 @@ pub(crate) struct ValueFlags {
         default_value_t = 1.0,
         allow_hyphen_values = true
     )]
-    pub(crate) scale: f64,
+    pub(crate) times: f64,
 
     /// Currency of all prices, such as EUR or $
     #[arg(long, value_name = "NAME")]
@@ -126,7 +126,7 @@ pub(crate) struct ReproduceFlags {
     /// Scale of the measured rows (warehouses, or pgbench's scale); memory
     /// follows it
     #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) scale: Option<u64>,
+    pub(crate) measured_scale: Option<u64>,
 
     #[command(flatten)]
     pub(crate) campaign: CampaignFlags,

@@ -141,7 +141,7 @@ fn several_clients_share_a_database_in_every_loop() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("bench");
     // Longer than a disk stalls, where a time ends the run.
-    let [time, warm_up] = ["--duration=3s", "--warm-up=100ms"];
+    let [time, warm_up] = ["--duration=3s", "--warm-up-time=100ms"];
     for way in [
         &["--workload=ycsb-a", "--records=2000", "--transactions=60"][..],
         &["--workload=ycsb-d", "--terminals=9", time, warm_up],
@@ -174,7 +174,7 @@ fn operators_key_in_and_think() {
         "--database=noop",
         "--pace=spec",
         "--duration=3s",
-        "--warm-up=2s",
+        "--warm-up-time=2s",
     ];
     let result = json(bench(&parent.path().join("none"), &arguments));
     assert_eq!(result["load"]["loop"], "paced");
@@ -199,7 +199,7 @@ fn a_ramp_tells_what_each_number_of_clients_reached() {
         "--warehouses=2",
         "--ramp=1..7/2",
         "--step=5s",
-        "--warm-up=1s",
+        "--warm-up-time=1s",
         &html,
     ];
     let value = json(bench(directory.path(), &arguments));
@@ -238,7 +238,7 @@ fn a_rate_beyond_reach_is_marked() {
         "--workload=tpcc",
         "--rate=2000000",
         "--duration=500ms",
-        "--warm-up=0s",
+        "--warm-up-time=0s",
     ];
     let result = json(bench(&directory, &arguments));
     assert_eq!(result["saturated"], true);
@@ -259,7 +259,7 @@ fn series_and_logs_are_written_and_nothing_foreign_is_overwritten() {
             "--database=noop".to_owned(),
             "--workload=ycsb-a".into(),
             "--duration=1100ms".into(),
-            "--warm-up=0s".into(),
+            "--warm-up-time=0s".into(),
             format!("--csv={}", csv.display()),
             format!("--hdr-log={}", log.display()),
         ]
@@ -406,7 +406,7 @@ fn bad_input_is_named_and_changes_nothing() {
             &["serializable"],
         ),
         (&new, &["bench", "--memory=1K"], &["memory"]),
-        (&new, &["bench", "--warm-up=long"], &["long"]),
+        (&new, &["bench", "--warm-up-time=long"], &["long"]),
         (&new, &["bench", "--warehouses=1000000"], &["free", "need"]),
         (&new, &["check"], &["octavo load"]),
         (&foreign, &["bench"], &["app.db"]),
@@ -491,7 +491,7 @@ fn a_kill_loses_nothing_that_was_loaded_and_nothing_committed() {
         "--workload=pgbench",
         "--scale=2",
         "--duration=60s",
-        "--warm-up=0s",
+        "--warm-up-time=0s",
     ];
     // While it loads.
     let mut child = start(&arguments);
@@ -528,7 +528,7 @@ fn an_interrupt_keeps_what_was_measured() {
         "--workload=ycsb-a",
         "--records=1000",
         "--duration=60s",
-        "--warm-up=0s",
+        "--warm-up-time=0s",
     ];
     let child = bench(&directory, &arguments)
         .stdout(Stdio::piped())

@@ -97,7 +97,7 @@ fn bench_keeps(mount: &Path) {
         .arg(mount.join("rows"))
         // A write-ahead log that is restarted is not made longer: rows are.
         .args(["--workload=ycsb-a", "--mix=insert=100", "--records=1000"])
-        .args(["--duration=5m", "--warm-up=0s", "--progress=1"])
+        .args(["--duration=5m", "--warm-up-time=0s", "--progress=1"])
         .arg("--csv")
         .arg(&csv)
         .arg("--html")

@@ -125,7 +125,7 @@ fn prometheus_reads_what_is_answered_and_documents_name_all_of_it() {
         "bench",
         "--database=noop",
         "--workload=ycsb-c",
-        "--warm-up=1s",
+        "--warm-up-time=1s",
         "--duration=3s",
         "--rate=2000",
     ]));

@@ -82,7 +82,7 @@ fn is_new_lock(before: &[String]) -> impl Fn(&String) -> bool {
 fn begin(server: &UsersServer, arguments: &[&str]) -> Child {
     octavo()
         .current_dir(server.directory.path())
-        .args(["bench", "--url", &server.url, "--json", "--warm-up=0s"])
+        .args(["bench", "--url", &server.url, "--json", "--warm-up-time=0s"])
         .args(["--csv=bench.csv", "--html=bench.html"])
         .arg(format!("--clients={CLIENTS}"))
         .args(arguments)

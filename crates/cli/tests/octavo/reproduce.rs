@@ -53,9 +53,9 @@ fn what_cannot_be_repeated_is_refused() {
         &["cubrid-ssd", "--measure"],
         &["cubrid-ssd", "only modeled"],
     );
-    refuse(&["petrov-2010", "--scale=3"], &["--measure"]);
+    refuse(&["petrov-2010", "--measured-scale=3"], &["--measure"]);
     refuse(
-        &["petrov-2010", "--measure", "--scale=0"],
-        &["--scale", "0"],
+        &["petrov-2010", "--measure", "--measured-scale=0"],
+        &["--measured-scale", "0"],
     );
 }

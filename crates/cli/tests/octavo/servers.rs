@@ -46,7 +46,7 @@ fn bench(directory: &Path, options: &[&str], duration: &str) -> Command {
         "--scale=1",
         "--clients=2",
         "--memory=64MiB",
-        "--warm-up=0s",
+        "--warm-up-time=0s",
         &format!("--duration={duration}"),
     ]);
     command.stdout(Stdio::null()).stderr(Stdio::piped());

@@ -164,7 +164,7 @@ fn prices_come_from_a_file_and_flags_go_before() {
     let said = text(value(&[&store], &["--storage-price=600"]));
     assert!(said.contains("costs 600."), "{said}");
     // A test of 8 MiB that stands for 8 GiB.
-    let said = text(value(&[&one], &[&file, "--scale=1024"]));
+    let said = text(value(&[&one], &[&file, "--times=1024"]));
     for wanted in [
         "with 8 GiB of memory on ec",
         "and costs $2,640.",
@@ -198,16 +198,16 @@ fn bad_prices_are_refused_with_a_remedy() {
         (&["value", "--device=5"], &["--device nvme-tlc=120"]),
         (&["value", "--currency="], &["--currency", "EUR"]),
         (
-            &["value", "--memory-price=5/GiB", "--scale=0"],
-            &["--scale 0", "0.001"],
+            &["value", "--memory-price=5/GiB", "--times=0"],
+            &["--times 0", "0.001"],
         ),
         (
-            &["value", "--memory-price=5/GiB", "--scale", "-1"],
-            &["--scale -1"],
+            &["value", "--memory-price=5/GiB", "--times", "-1"],
+            &["--times -1"],
         ),
         (
-            &["value", "--memory-price=5/GiB", "--scale=NaN"],
-            &["--scale NaN"],
+            &["value", "--memory-price=5/GiB", "--times=NaN"],
+            &["--times NaN"],
         ),
         (&["value", "--prices=/nowhere.toml"], &["/nowhere.toml"]),
     ] {

@@ -5,22 +5,25 @@ use std::time::Duration;
 
 use octavo_device::catalog;
 use octavo_units::ByteCount;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{settings::CampaignSettings, sittings::Campaign, warm_up::WarmUp};
 use crate::{
+    directory::STORE,
     error::CampaignError,
     executor::{Executor, PredictedExecutor},
     findings::{CellFindings, Findings, GroupFindings},
     monitor::Monitor,
     observer::Observer,
-    plan::{Design, Level, Plan, SliceLength, Storage},
+    plan::{Design, Factor, Level, Plan, SliceLength, Storage},
     prediction::{
         Calibrated, OtherDisk, PREDICTED_PASSES, PREDICTED_SLICE, PagesElsewhere, PredictedDevice,
         Prediction, Slowness,
     },
     record::Source,
     resolved::ResolvedPlan,
-    statistics::Interval,
+    statistics::{Decision, Interval},
     store::{Store, StoreError},
     verdict::Verdict,
 };
@@ -136,58 +139,10 @@ impl MeasuredHere {
         settings: &CampaignSettings,
         within: &QuietObserver<'_>,
     ) -> Result<Option<OtherDisk>, CampaignError> {
-        let Ok(entry) = catalog::find(device) else {
-            return Ok(None);
-        };
-        let prediction = Prediction {
-            device: PredictedDevice::Entry(Box::new(entry)),
-            cpu: self.calibrated.cpu.clone(),
-            measured_own: None,
-            processors: self.calibrated.processors,
-            slowness: Slowness::default(),
-            machine: None,
-            // A budget's rest has no time for more.
-            warm_up_max: Some(WARM_UP_MAX),
-            ends_slices: false,
-            in_part: false,
-        };
         let mut plan = settings.plan.clone();
         plan.memories = vec![self.memory];
-        plan.storages = vec![Storage::Device(device.to_owned())];
-        plan.design = Design::Full;
-        let settings = CampaignSettings {
-            plan,
-            prediction: Some(prediction.clone()),
-            budget: None,
-            passes: Some(PREDICTED_PASSES),
-            slices: SliceLength {
-                transactions: Some(PREDICTED_SLICE),
-                warm_up: None,
-            },
-            calibrate: false,
-            predict_first: false,
-            chosen_sizes: None,
-            command: None,
-            ..settings.clone()
-        };
-        let resolved = ResolvedPlan::new(&settings.plan, &settings.directory)?;
-        let horizon = WarmUp::horizon(&settings);
-        let Ok(mut executor) = PredictedExecutor::new(resolved, &prediction, horizon) else {
-            return Ok(None);
-        };
-        let mut store = Store::in_memory()?;
-        store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
-        let own = Monitor::new(within, Duration::ZERO, None);
-        let campaign = Campaign::new(&settings, store, executor.source(), &own)?;
-        let there = campaign.carry_out(&mut executor)?;
-        let is_cold = |group: &GroupFindings| matches!(group.verdict, Verdict::Cold { .. });
-        if there.groups.iter().any(is_cold) {
-            within.monitor.note(&format!(
-                "{device} was not predicted: its cache would take too long to warm up"
-            ));
-            return Ok(None);
-        }
-        Ok(self.compare(device, &there))
+        let there = predicted_on(device, &self.calibrated, plan, settings, within)?;
+        Ok(there.and_then(|there| self.compare(device, &there)))
     }
 
     /// `None` without figures, or where those here are too few for an interval.
@@ -227,6 +182,145 @@ impl MeasuredHere {
             over_here,
         })
     }
+}
+
+/// A plan's cells on a disk; `None` where that cannot have the data, or takes too long to warm up.
+fn predicted_on(
+    device: &str,
+    calibrated: &Calibrated,
+    mut plan: Plan,
+    settings: &CampaignSettings,
+    within: &QuietObserver<'_>,
+) -> Result<Option<Findings>, CampaignError> {
+    let Ok(entry) = catalog::find(device) else {
+        return Ok(None);
+    };
+    let prediction = Prediction {
+        device: PredictedDevice::Entry(Box::new(entry)),
+        cpu: calibrated.cpu.clone(),
+        measured_own: None,
+        processors: calibrated.processors,
+        slowness: Slowness::default(),
+        machine: None,
+        // A budget's rest has no time for more.
+        warm_up_max: Some(WARM_UP_MAX),
+        ends_slices: false,
+        in_part: false,
+    };
+    plan.storages = vec![Storage::Device(device.to_owned())];
+    plan.design = Design::Full;
+    let settings = CampaignSettings {
+        plan,
+        prediction: Some(prediction.clone()),
+        budget: None,
+        passes: Some(PREDICTED_PASSES),
+        slices: SliceLength {
+            transactions: Some(PREDICTED_SLICE),
+            warm_up: None,
+        },
+        calibrate: false,
+        predict_first: false,
+        chosen_sizes: None,
+        until: None,
+        command: None,
+        ..settings.clone()
+    };
+    let resolved = ResolvedPlan::new(&settings.plan, &settings.directory)?;
+    let horizon = WarmUp::horizon(&settings);
+    let Ok(mut executor) = PredictedExecutor::new(resolved, &prediction, horizon) else {
+        return Ok(None);
+    };
+    let mut store = Store::in_memory()?;
+    store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
+    let own = Monitor::new(within, Duration::ZERO, None);
+    let campaign = Campaign::new(&settings, store, executor.source(), &own)?;
+    let there = campaign.carry_out(&mut executor)?;
+    let is_cold = |group: &GroupFindings| matches!(group.verdict, Verdict::Cold { .. });
+    if there.groups.iter().any(is_cold) {
+        within.monitor.note(&format!(
+            "{device} was not predicted: its cache would take too long to warm up"
+        ));
+        return Ok(None);
+    }
+    Ok(Some(there))
+}
+
+/// One version over another on a disk that is not here.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RatioElsewhere {
+    /// That it is predicted, whatever else was measured.
+    pub source: Source,
+    /// The disk's name in the catalog.
+    pub device: String,
+    /// Throughput over that of the reference there (95%).
+    pub ratio: Interval,
+    /// What that says.
+    pub decision: Decision,
+}
+
+/// Whether other disks can have the same two versions predicted: page sizes, memories or numbers of
+/// clients of a database with a model, with statements of Octavo's own. A model knows nothing of
+/// what else may differ.
+pub fn is_predictable_elsewhere(plan: &Plan) -> bool {
+    let factors = [Factor::PageSize, Factor::Memory, Factor::Clients];
+    let is_single = [
+        &plan.databases.len(),
+        &plan.data.len(),
+        &plan.storages.len(),
+    ]
+    .into_iter()
+    .all(|count| *count == 1);
+    is_single
+        && plan.own.is_none()
+        && factors.contains(&plan.compare)
+        && plan.databases[0].model(false).is_ok()
+}
+
+/// What was measured of two versions, predicted on other disks, within so much time. Empty where
+/// models do not know what the versions differ in, and where results do not tell what transactions
+/// take of the processor.
+///
+/// # Errors
+/// When the store cannot be read, and when the user interrupts.
+pub fn ratios_elsewhere(
+    settings: &CampaignSettings,
+    time: Duration,
+    observer: &dyn Observer,
+) -> Result<Vec<RatioElsewhere>, CampaignError> {
+    let mut all = Vec::new();
+    let plan = &settings.plan;
+    if !is_predictable_elsewhere(plan) {
+        return Ok(all);
+    }
+    let store = Store::open(&settings.directory.join(STORE))?;
+    let Ok(calibrated) = Calibrated::from_store(&store, plan, "these results") else {
+        return Ok(all);
+    };
+    let monitor = Monitor::new(observer, Duration::ZERO, Some(time));
+    let within = QuietObserver {
+        monitor: &monitor,
+        end: Some(time),
+    };
+    let without_time = each_in_time(&OtherDisk::DEVICES, &within, |device| {
+        monitor.progress(&format!("predict {device}"));
+        let there = predicted_on(device, &calibrated, plan.clone(), settings, &within)?;
+        let cells = there.iter().flat_map(|there| &there.groups);
+        let mut others = cells.flat_map(|group| &group.cells);
+        let other = others.find(|cell| !cell.reference);
+        all.extend(other.and_then(|cell| {
+            Some(RatioElsewhere {
+                source: Source::Predicted,
+                device: device.to_owned(),
+                ratio: cell.ratio?,
+                decision: cell.decision?,
+            })
+        }));
+        Ok(())
+    })?;
+    if let Some(note) = not_predicted(&without_time) {
+        monitor.note(&note);
+    }
+    Ok(all)
 }
 
 /// An observer that is asked whether to stop, the budget's end included, and not told of each

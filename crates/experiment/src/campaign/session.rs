@@ -11,7 +11,7 @@ use crate::{
     error::CampaignError,
     executor::Executor,
     findings::Findings,
-    lockstep::Slice,
+    lockstep::{Slice, WarmUpBlock},
     monitor::Monitor,
     plan::{Cell, Factor, SnapshotKey},
     record::RunRecord,
@@ -285,6 +285,14 @@ impl<'a> Session<'a> {
         slices: &[Slice],
     ) -> Result<(), StoreError> {
         self.store.put_runs(self.number, runs, slices)
+    }
+
+    /// Keeps blocks of warm-ups of the runs that are kept.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) fn put_warm_up(&mut self, blocks: &[WarmUpBlock]) -> Result<(), StoreError> {
+        self.store.put_warm_up(blocks)
     }
 
     /// Keeps how a cell's database was run, under a topic that tells what it may depend on.

@@ -15,6 +15,7 @@ use super::{
     per_transaction::{PerTransaction, per_transaction},
     stability::{CellStability, stability},
     time::{Tail, TransactionTime, is_checkpoint_timed, sync_share, tail, transaction_time},
+    timeline::Stretch,
 };
 use crate::{
     caveats::{MovedRatio, UnfilledCell, YoungPasses},
@@ -129,6 +130,10 @@ pub struct CellFindings {
     pub passes: usize,
     /// Of these, the passes that count.
     pub passes_counted: usize,
+    /// How fast it was from the begin of its warm-up on. The store's tables `warm_up` and `slice`
+    /// have more of it.
+    #[serde(skip)]
+    pub timeline: Vec<Stretch>,
 }
 
 /// What was found in one group of cells.
@@ -460,6 +465,7 @@ impl<'a> ByCell<'a> {
             passes: self.every[number].len(),
             passes_counted: slices.len(),
             buffer_not_filled: runs.iter().filter(|run| !run.load.buffer_filled).count(),
+            timeline: Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use super::{
     found_caveats::found_caveats,
     per_transaction::per_transaction,
     ramps,
+    timeline::{Executed, timelines},
 };
 use crate::{
     budget::OverBudget,
@@ -59,10 +60,25 @@ impl Findings {
             waits: &waits,
         };
         let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, predicted);
+        let warm_ups = store.warm_up()?;
+        let executed = Executed {
+            cells: &cells,
+            warm_ups: &warm_ups,
+            slices: &slices,
+            slice_transactions: store.slice_transactions()?,
+            screened: &judgement.screened,
+        };
         let groups: Vec<GroupFindings> = plan_groups
             .iter()
             .zip(&judgement.groups)
-            .map(|(group, judged)| by_cell.group(group, judged, &judgement.levels))
+            .map(|(group, judged)| {
+                let mut found = by_cell.group(group, judged, &judgement.levels);
+                let timelines = timelines(executed, group, judged);
+                for (cell, timeline) in found.cells.iter_mut().zip(timelines) {
+                    cell.timeline = timeline;
+                }
+                found
+            })
             .collect();
         let is_ramps = plan.ramp.is_some();
         let ramps = ramps::ramps(&plan, &cells, &runs, &store.steps()?, |cell| {
@@ -91,7 +107,7 @@ impl Findings {
             },
             passes: judgement.passes,
             screened: ScreenedPasses::count(&judgement),
-            slice_transactions: store.slice_transactions()?,
+            slice_transactions: executed.slice_transactions,
             warm_up: match warmed {
                 true => warm_up,
                 false => Some(NO_WARM_UP.into()),

@@ -24,7 +24,7 @@ pub use judgement::{
 pub use levels::Levels;
 pub use movement::Movement;
 pub(crate) use screen::counted;
-pub use slice::{SessionTime, Slice, SliceKey};
+pub use slice::{SessionTime, Slice, SliceKey, WarmUpBlock};
 
 #[cfg(test)]
 #[path = "../../tests/lockstep/simulated.rs"]

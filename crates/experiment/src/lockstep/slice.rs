@@ -55,6 +55,46 @@ impl Slice {
     }
 }
 
+/// Transactions of a warm-up that a cell executed one after another, and what they took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WarmUpBlock {
+    /// The sitting, from 0.
+    pub sitting: u32,
+    /// The cell's number in the plan.
+    pub cell: usize,
+    /// Its place in the warm-up, from 0.
+    pub number: u32,
+    /// Transactions that each cell was given.
+    pub sent: u64,
+    /// Of these, those that ended as the workload wants.
+    pub transactions: u64,
+    /// Of these, commits of the counted kinds.
+    pub counted: u64,
+    /// As [`Slice::elapsed`].
+    pub elapsed: Duration,
+    /// As [`Slice::response`].
+    pub response: Option<Duration>,
+    /// Pages that had to be read.
+    pub misses: u64,
+}
+
+impl WarmUpBlock {
+    /// The block with this number, of so many transactions.
+    pub(crate) fn new(number: u32, sent: u64, slice: &Slice) -> Self {
+        Self {
+            sitting: slice.key.sitting,
+            cell: slice.key.cell,
+            number,
+            sent,
+            transactions: slice.transactions,
+            counted: slice.counted,
+            elapsed: slice.elapsed,
+            response: slice.response,
+            misses: slice.misses,
+        }
+    }
+}
+
 /// What the time of sessions went into, summed over them. What is missing to
 /// their number times the time that passed is waiting: for a CPU, for locks,
 /// for each other. `None` where a database does not time it, as MySQL and MariaDB.

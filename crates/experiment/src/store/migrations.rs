@@ -65,6 +65,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 10,
         sql: include_str!("from-10.sql"),
     },
+    Step {
+        // Warm-ups were known as a whole.
+        from: 11,
+        sql: include_str!("from-11.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

@@ -13,6 +13,7 @@ mod runs;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use std::{
     iter,

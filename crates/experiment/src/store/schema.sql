@@ -1,4 +1,4 @@
--- The result store, version 11. docs/store.md describes it.
+-- The result store, version 12. docs/store.md describes it.
 CREATE TABLE plan (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     octavo    TEXT NOT NULL,
@@ -105,6 +105,18 @@ CREATE TABLE slice (
     foreign_bytes INTEGER,
     response_s   REAL,
     PRIMARY KEY (run, pass)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE warm_up (
+    run          INTEGER NOT NULL REFERENCES run,
+    block        INTEGER NOT NULL,
+    sent         INTEGER NOT NULL,
+    transactions INTEGER NOT NULL,
+    counted      INTEGER NOT NULL,
+    elapsed_s    REAL NOT NULL,
+    buffer_misses INTEGER NOT NULL,
+    response_s   REAL,
+    PRIMARY KEY (run, block)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE step (

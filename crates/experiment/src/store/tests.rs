@@ -235,7 +235,7 @@ fn steps_of_a_run_are_read_as_they_were_kept() {
 /// `tests/stores/`, for all that reads stores of others:
 ///
 /// ```sh
-/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-11-ramps.db \
+/// OCTAVO_STORE_SAMPLE=$PWD/crates/experiment/tests/stores/version-12-ramps.db \
 ///     cargo test -p octavo-experiment --lib steps_in_a_store
 /// ```
 #[test]

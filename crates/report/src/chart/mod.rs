@@ -16,18 +16,38 @@ mod scale;
 mod seconds;
 mod study;
 mod throughput;
+mod timeline;
 mod value;
 
 use octavo_buffer::trace_curves::TraceCurves;
 use octavo_experiment::{bench::BenchResult, findings::Findings, ramp::RampFinding, value::Value};
 
-use crate::document::Figure;
+use crate::{document::Figure, naming};
 
 /// Charts of throughput itself. Empty without runs.
 pub(crate) fn throughput(findings: &Findings) -> Vec<Figure> {
     let charts = [throughput::draw, throughput::by_clients, heat::throughput];
     let charts = charts.into_iter().filter_map(|draw| draw(findings));
     charts.collect()
+}
+
+/// What each group's throughput was over time; at a pace nothing.
+pub(crate) fn throughput_over_time(findings: &Findings) -> Vec<Figure> {
+    match findings.plan.pace() {
+        Some(_) => Vec::new(),
+        None => over_time(findings, timeline::Drawn::Throughput),
+    }
+}
+
+/// … and its mean response times.
+pub(crate) fn response_over_time(findings: &Findings) -> Vec<Figure> {
+    over_time(findings, timeline::Drawn::ResponseTime)
+}
+
+fn over_time(findings: &Findings, drawn: timeline::Drawn) -> Vec<Figure> {
+    let groups = naming::groups(findings).into_iter();
+    let figures = groups.filter_map(|group| timeline::draw(findings, group, drawn));
+    figures.collect()
 }
 
 /// Throughput by clients of a ramp, in a unit of which a second has so many; `of` the cell
@@ -38,8 +58,8 @@ pub(crate) fn ramp(found: &RampFinding, of: &str, unit: &str, per: f64) -> Optio
         .flatten()
 }
 
-/// Throughput of a bench by second, in a unit of which a second has so many.
-pub(crate) fn seconds(result: &BenchResult, unit: &str, per: f64) -> Option<Figure> {
+/// A bench by second, its throughput in a unit of which a second has so many.
+pub(crate) fn seconds(result: &BenchResult, unit: &str, per: f64) -> Vec<Figure> {
     seconds::draw(result, unit, per)
 }
 
@@ -75,7 +95,7 @@ pub(crate) fn device(findings: &Findings) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, naming};
+    use crate::fixture;
 
     fn first_screen(findings: &Findings) -> Vec<Figure> {
         let groups = naming::groups(findings);

@@ -63,6 +63,21 @@ pub(crate) struct Area {
     pub(crate) tip: String,
 }
 
+impl Mark {
+    /// An area of all the plot's height between two values of the scale to the right.
+    pub(crate) fn upright(class: &'static str, from: f64, to: f64, tip: String) -> Self {
+        Self::Area(Area {
+            class,
+            from: (from, 0.0),
+            // Values beyond a scale lie at its end.
+            to: (to, f64::MAX),
+            opacity: 1.0,
+            text: String::new(),
+            tip,
+        })
+    }
+}
+
 /// Narrow charts stand side by side, and fill a phone.
 const NARROW: f64 = 460.0;
 const WIDE: f64 = 720.0;
@@ -103,7 +118,12 @@ impl Plot {
             _ => None,
         });
         let left = names + 14.0 + if self.y.1.is_empty() { 0.0 } else { 18.0 };
-        let right = width - notes.fold(12.0, f64::max);
+        // Half of the last label stands right of its value.
+        let ticks = self.x.0.ticks(width);
+        let last = ticks
+            .last()
+            .map_or(0.0, |(_, label)| text_width(label) / 2.0 + 2.0);
+        let right = width - notes.fold(last.max(12.0), f64::max);
         let legend = legend_rows(&self.legend, width);
         let top = 6.0 + legend.len() as f64 * LEGEND_ROW;
         let bottom = top + plot_height;

@@ -95,11 +95,6 @@ impl Scale {
         }
     }
 
-    /// The value at its end.
-    pub(crate) fn high(&self) -> f64 {
-        self.high
-    }
-
     /// How many places it has; `None` of values.
     pub(crate) fn place_count(&self) -> Option<usize> {
         match &self.kind {

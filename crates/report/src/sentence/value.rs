@@ -393,7 +393,7 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
     }
     if value.scale != 1.0 {
         warnings.push(format!(
-            "Each cell stands for {} times its memory and data (--scale). That throughput stays \
+            "Each cell stands for {} times its memory and data (--times). That throughput stays \
              the same is assumed, not tested.",
             number_of_times(value.scale)
         ));
@@ -401,7 +401,7 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
     if is_memory_negligible(value) {
         warnings.push(
             "Memory is less than 1% of every cost, so more of it always looks worth it. If each \
-             MiB here stands for a GiB, add --scale 1024"
+             MiB here stands for a GiB, add --times 1024"
                 .into(),
         );
     }

@@ -19,7 +19,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, Sitting},
     inputs::Input,
-    lockstep::{BATCH_PASSES, Judgement, Slice, SliceKey},
+    lockstep::{BATCH_PASSES, Judgement, Slice, SliceKey, WarmUpBlock},
     record::{RunKey, RunRecord, Source, UNFINISHED},
     run::RunError,
 };
@@ -45,6 +45,8 @@ struct OpenSitting<'s> {
     most: Option<u64>,
     /// Transactions of each cell's warm-up, of the longest one.
     warmed: u64,
+    /// Blocks of warm-ups that are not in the store.
+    warm_ups: Vec<WarmUpBlock>,
 }
 
 /// The fewest passes of the first sitting, whatever the budget.
@@ -108,6 +110,7 @@ impl Campaign<'_> {
             failure: None,
             most: self.recorded(turn),
             warmed: 0,
+            warm_ups: Vec::new(),
         };
         for &(cell, _) in &seated {
             if let Some(error) = sitting.seats.failure(cell) {
@@ -211,6 +214,7 @@ impl Campaign<'_> {
             for cell in open(sitting) {
                 warm_up.expect(cell, sitting.seats.frames(cell));
             }
+            let mut blocks = 0;
             while let Some(transactions) =
                 warm_up.next(&|cell| sitting.seats.warmth(cell).is_none_or(Warmth::is_over))
             {
@@ -241,7 +245,11 @@ impl Campaign<'_> {
                 let slices = sitting.seats.slices(&keys, transactions, self.monitor);
                 for (cell, slice) in cells.into_iter().zip(slices) {
                     match slice {
-                        Ok(slice) => warm_up.see(&slice),
+                        Ok(slice) => {
+                            warm_up.see(&slice);
+                            let block = WarmUpBlock::new(blocks, transactions, &slice);
+                            sitting.warm_ups.push(block);
+                        }
                         Err(error @ CampaignError::Run(_)) => {
                             self.fail(sitting, cell, error)?;
                             warm_up.forget(cell);
@@ -249,6 +257,7 @@ impl Campaign<'_> {
                         Err(error) => return Err(error),
                     }
                 }
+                blocks += 1;
             }
             sitting.warmed = sitting.warmed.max(warm_up.done());
             let reference = self.groups[*group].cells[self.groups[*group].reference];
@@ -523,6 +532,11 @@ impl Campaign<'_> {
             .filter(|record| record.result.is_ok())
             .collect();
         self.session.put_runs(&records, new)?;
+        if !new.is_empty() {
+            // Who is seated has a run now, or failed.
+            self.session
+                .put_warm_up(&std::mem::take(&mut sitting.warm_ups))?;
+        }
         sitting.kept = self.slices.len();
         self.session.note_time()?;
         Ok(())

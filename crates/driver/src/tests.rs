@@ -753,6 +753,9 @@ fn clients_of_a_ramp_begin_step_by_step() {
     // One, two, three and four clients for 300 ms each, and neither four nor one for all the
     // time. One transaction in three is rolled back, which takes no time.
     let (one, wanted, all) = (120, 300, 480);
+    // On a busy machine it ends late, with all four at work.
+    let late_s = measured.measured.as_secs_f64() - 1.2;
+    let wanted = wanted + (late_s.max(0.0) * 4.0 / commit.as_secs_f64()) as u64;
     let found = measured.transactions() * 2 / 3;
     assert!(
         found <= wanted * 11 / 10,

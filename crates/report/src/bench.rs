@@ -252,10 +252,7 @@ fn warnings(result: &BenchResult) -> Vec<String> {
         ));
     }
     if !load.steadiness.label.is_comparable() {
-        warnings.push(format!(
-            "Not steady ({}), so figures will differ in the next run.",
-            why(load.steadiness.label)
-        ));
+        warnings.push("Not steady, so figures will differ in the next run.".into());
     }
     if result.figures.storage_path == Some(StoragePath::PageCache) {
         warnings.push(

@@ -234,6 +234,7 @@ fn summary(curves: &TraceCurves) -> Section {
             .into_iter()
             .map(|(what, why)| Block::Decision { what, why }),
     );
+    section.spare(1, [Block::Warnings(warnings(curves))]);
     section.extend(chart::curve(curves).map(Block::Figure));
     let memories = &curves.memories[curves.memories.len().saturating_sub(FIRST_ROWS)..];
     let tables = tables(curves, memories);
@@ -245,7 +246,6 @@ fn summary(curves: &TraceCurves) -> Section {
             _ => section.spare(2, [Block::Table(table)]),
         }
     }
-    section.spare(1, [Block::Warnings(warnings(curves))]);
     section
 }
 

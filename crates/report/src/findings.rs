@@ -279,10 +279,10 @@ fn throughput(findings: &Findings) -> Section {
         None => Section::new("throughput", "Throughput"),
     };
     let mut section = section.at(Depth::Evidence);
+    section.extend(figures(chart::throughput(findings)));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::throughput(findings, group)));
     }
-    section.extend(figures(chart::throughput(findings)));
     let buffers = sentence::buffers(findings);
     if !buffers.is_empty() {
         section.heading("Cache size");
@@ -313,11 +313,11 @@ fn io(findings: &Findings) -> Section {
     let mut section = Section::new("io", "I/O").at(Depth::Evidence);
     section.extend(paragraphs(sentence::all_passes_but_time(findings)));
     section.extend(paragraphs(sentence::cpu_in_requests(findings)));
+    section.extend(figures(chart::bytes(findings)));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::costs(findings, group)));
         section.push(Block::Table(table::times(findings, group)));
     }
-    section.extend(figures(chart::bytes(findings)));
     if let Some(chosen) = &findings.chosen_sizes {
         section.heading("Tables and indexes");
         section.paragraph(sentence::about_own_sizes(chosen));
@@ -355,10 +355,13 @@ fn latency(findings: &Findings) -> Section {
     section.extend(paragraphs(sentence::tails(findings)));
     for group in naming::groups(findings) {
         section.push(Block::Table(table::tails(findings, group)));
-        section.details(
-            format!("Every kind of transaction{}", naming::in_group(group)),
-            latencies(findings, group),
-        );
+        // Of one kind it is all of it.
+        if group.cells.iter().any(|cell| cell.kinds.len() > 1) {
+            section.details(
+                format!("Every kind of transaction{}", naming::in_group(group)),
+                latencies(findings, group),
+            );
+        }
     }
     section
 }

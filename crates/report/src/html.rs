@@ -57,15 +57,17 @@ impl Document {
 }
 
 fn section(section: &Section, has_heading: bool) -> Markup {
-    let heading = match has_heading && !section.title.is_empty() {
-        true => tag("h2").text(&section.title),
-        false => Markup::default(),
+    let heading = match section.title.is_empty() {
+        true => Markup::default(),
+        false if has_heading => tag("h2").text(&section.title),
+        // For who hears the page: charts below have headings of their own.
+        false => tag("h2").class("unseen").text(&section.title),
     };
     let content = blocks(&section.blocks);
     let end = Markup::literal("\n");
     let element = tag("section").attr("id", &section.id);
     match section.depth {
-        Depth::First if !has_heading => element.class("first").around([content, end]),
+        Depth::First if !has_heading => element.class("first").around([heading, content, end]),
         Depth::First => element.class("shown").around([heading, content, end]),
         Depth::Evidence => element.around([heading, content, end]),
         // Inside, so that browsers open it for who follows a link to it.
@@ -98,17 +100,14 @@ fn blocks(blocks: &[Block]) -> Markup {
 }
 
 fn block(block: &Block) -> Markup {
-    let boxed = |content: Markup| {
-        tag("div")
-            .class("wide")
-            .attr("tabindex", 0)
-            .around([content])
-    };
     match block {
-        Block::Decision { what, why } => tag("div").class("decision").around([
-            tag("p").class("what").text(unbroken(what)),
-            tag("p").text(unbroken(&capital(why))),
-        ]),
+        Block::Decision { what, why } => {
+            let what = tag("p").class("what").text(unbroken(what));
+            let why = (!why.is_empty()).then(|| tag("p").text(unbroken(&capital(why))));
+            tag("div")
+                .class("decision")
+                .around([what].into_iter().chain(why))
+        }
         Block::Commands {
             purpose,
             statements,
@@ -130,15 +129,34 @@ fn block(block: &Block) -> Markup {
                 tag("div").around([tag("dt").text(name), tag("dd").text(value)])
             }))
         }
-        Block::Table(table) => [
-            tag("p").class("caption").text(unbroken(&table.caption)),
-            boxed(grid(table)),
-        ]
-        .into_iter()
-        .collect(),
+        Block::Table(table) => {
+            let caption = unbroken(&table.caption);
+            let wide = tag("div")
+                .class("wide")
+                .attr("tabindex", 0)
+                .attr("role", "group");
+            let name = if caption.is_empty() {
+                "Table"
+            } else {
+                &caption
+            };
+            let wide = wide.attr("aria-label", name).around([grid(table)]);
+            tag("div")
+                .class("sheet")
+                .around([tag("p").class("caption").text(&caption), wide])
+        }
         Block::Brief(_) => Markup::default(),
         Block::Figure(figure) => {
-            let mut content = vec![tag("h3").text(&figure.title), figure.drawing.clone()];
+            // Where it is wider than a phone, it scrolls.
+            let drawing = tag("div")
+                .class("drawing")
+                .attr("tabindex", 0)
+                .attr("role", "group");
+            let drawing = drawing.attr("aria-label", &figure.title);
+            let mut content = vec![
+                tag("h3").text(&figure.title),
+                drawing.around([figure.drawing.clone()]),
+            ];
             if !figure.caption.is_empty() {
                 content.push(tag("figcaption").text(unbroken(&figure.caption)));
             }

@@ -57,7 +57,23 @@
       ? lines(element, (cells) => cells.join("\t")).join("\n")
       : element.textContent;
     const made = button("Copy", (self) => copy(self, element, text));
+    const name = element.rows
+      ? element.closest(".wide").getAttribute("aria-label")
+      : element.closest("pre").previousElementSibling.textContent;
+    made.setAttribute("aria-label", "Copy: " + name);
     element.closest("pre, .wide").previousElementSibling.prepend(made);
+  }
+  // Who goes from stop to stop stops where there is something to scroll.
+  const stops = document.querySelectorAll(".wide, .drawing, pre");
+  const settle = () => {
+    for (const element of stops) {
+      element.tabIndex = element.scrollWidth > element.clientWidth ? 0 : -1;
+    }
+  };
+  settle();
+  addEventListener("resize", settle);
+  for (const details of document.querySelectorAll("details")) {
+    details.addEventListener("toggle", settle);
   }
   // RFC 4180, each table under its caption.
   const quoted = (text) => (/[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);

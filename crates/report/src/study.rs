@@ -78,7 +78,7 @@ pub fn reproduction(all: &[Reproduction]) -> Document {
 }
 
 fn overview(all: &[Reproduction]) -> Section {
-    let mut section = Section::new("studies", "");
+    let mut section = Section::new("studies", "All studies");
     let holds: usize = all.iter().map(|of| of.score.held().0).sum();
     let tested: usize = all.iter().map(|of| of.score.held().1).sum();
     section.push(Block::Decision {
@@ -143,7 +143,7 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
     let study = &of.study;
     let name = study.name.clone();
     let mut section = match is_alone {
-        true => Section::new(name, ""),
+        true => Section::new(name, "Score card"),
         false => Section::new(name.clone(), name).at(Depth::Evidence),
     };
     if !is_alone {
@@ -159,6 +159,7 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
     ));
     section.paragraph(format!("Not seen: {}", study.not_seen));
     section.paragraph(format!("Published: {}", of.citation));
+    section.extend(of.charts.iter().filter_map(chart::study).map(Block::Figure));
     section.push(Block::Table(rows(
         "Score card (predicted by models)",
         &tested(&of.score, false),
@@ -179,7 +180,6 @@ fn card(of: &Reproduction, is_alone: bool) -> Section {
              for all cells and looks together) where both cells executed the same passes."
         ));
     }
-    section.extend(of.charts.iter().filter_map(chart::study).map(Block::Figure));
     section
 }
 

@@ -143,25 +143,25 @@ fn all_cells(value: &Value) -> Section {
     {
         table = table.words("source", |(_, cell)| cell.source.name());
     }
+    table = table.figure(per_money(value), |&(place, cell)| {
+        per_thousand(value, place, cell)
+    });
     let part = |part: Option<f64>| part.map_or_else(|| UNKNOWN.into(), |of| money(value, of));
     let table = table
+        .words(("95% CI for the money", EXTRA), |(_, cell)| {
+            worth(cell).map_or_else(|| UNKNOWN.into(), |of| ends(&of, number))
+        })
         .figure(worth_rate(value), |(_, cell)| {
             number(cell.throughput.estimate)
         })
         .words(("95% CI of it alone", EXTRA), |(_, cell)| {
             ends(&cell.throughput, number)
         })
+        .figure("cost", |(_, cell)| cost(value, cell))
         .figure(("machine", EXTRA), |(_, cell)| part(cell.bill.machine))
         .figure(("memory costs", EXTRA), |(_, cell)| part(cell.bill.memory))
         .figure(("storage costs", EXTRA), |(_, cell)| {
             part(cell.bill.storage)
-        })
-        .figure("cost", |(_, cell)| cost(value, cell))
-        .figure(per_money(value), |&(place, cell)| {
-            per_thousand(value, place, cell)
-        })
-        .words(("95% CI for the money", EXTRA), |(_, cell)| {
-            worth(cell).map_or_else(|| UNKNOWN.into(), |of| ends(&of, number))
         });
     section.push(Block::Table(table.build()));
     section

@@ -44,8 +44,9 @@ pub(super) fn throughput(findings: &Findings) -> Option<Figure> {
             from: (x - 0.49, y - 0.45),
             to: (x + 0.49, y + 0.45),
             opacity: SHADES.0 + share * (SHADES.1 - SHADES.0),
-            tip: format!("{}: {text}", plan.cell_name(own)),
             text,
+            // The text says it.
+            tip: String::new(),
         }))
     });
     let names = |sizes: Vec<String>| Scale::places(sizes);

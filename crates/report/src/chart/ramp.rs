@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     document::Figure,
-    number::{number, plain},
+    number::{counted, number, plain},
     svg::Series,
 };
 
@@ -49,7 +49,11 @@ pub(super) fn draw(ramp: &RampFinding, of: &str, unit: &str, per: f64) -> Option
         let value = step.counted_per_second * per;
         let half = 1.96 * step.counted_error * per;
         marks.push(Mark::Interval(steps, (x, value - half), (x, value + half)));
-        let tip = format!("{} clients: {} {unit}", step.clients, number(value));
+        let tip = format!(
+            "{}: {} {unit}",
+            counted(step.clients, "client"),
+            number(value)
+        );
         marks.push(Mark::Dot(steps, (x, value), tip));
     }
     let plot = Plot {

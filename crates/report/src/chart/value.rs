@@ -116,13 +116,15 @@ fn per_memory(value: &Value) -> Option<Figure> {
             dots: dots.collect(),
         }
     };
-    let curves = curves(value).into_iter().map(curve).collect();
+    let curves: Vec<Curve> = curves(value).into_iter().map(curve).collect();
+    let drawn = curves.iter().flat_map(|curve| &curve.dots);
+    let is_logarithmic = is_wide(drawn.map(|dot| dot.value));
     let values = format!("{} {}", worth_rate(value), per_money(value));
     let chart = Lines {
         title: format!("Throughput for the money by memory, in {values}"),
         caption: format!(
             "{}More memory pays as long as the curve rises.",
-            scale_in_words(is_wide(cells(value).filter_map(|cell| cell.per_thousand)))
+            scale_in_words(is_logarithmic)
         ),
         places: ("memory", memories.iter().map(ToString::to_string).collect()),
         values: &values,

@@ -399,11 +399,13 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
         ));
     }
     if is_memory_negligible(value) {
-        warnings.push(
-            "Memory is less than 1% of every cost, so more of it always looks worth it. If each \
-             MiB here stands for a GiB, add --times 1024"
-                .into(),
-        );
+        let remedy = match value.scale == 1.0 {
+            true => " If each MiB here stands for a GiB, add --times 1024",
+            false => "",
+        };
+        warnings.push(format!(
+            "Memory is less than 1% of every cost, so more of it always looks worth it.{remedy}"
+        ));
     }
     if value.prices.memory.is_none() {
         warnings.push(

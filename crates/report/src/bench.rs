@@ -4,8 +4,11 @@ use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_driver::{ArrivalProcess, Load, Percentiles, Sample, steady::Outage};
 use octavo_experiment::{
     audit::{Agreement, AuditFinding, Figure},
-    bench::BenchResult,
+    bench::{BenchResult, BesideBaseline},
+    compare::Difference,
+    condition::{Condition, Holds},
     machine,
+    statistics::Decision,
 };
 use octavo_workload::connection::Conflict;
 
@@ -14,9 +17,10 @@ use crate::{
     document::{Block, Cell, Document, Section, Table, Tone},
     naming,
     number::{
-        bytes, count, counted, join, joules, moment, number, percent, percent_fine, plain, seconds,
-        time,
+        bytes, change_interval, count, counted, join, joules, moment, number, percent,
+        percent_fine, plain, seconds, share_of_change, time,
     },
+    outcome::{Case, Outcome},
     ramp,
     sentence::{covered, deviation, disturbed, of_own, of_own_workload, stall, storage_path, why},
     table::ms,
@@ -137,6 +141,7 @@ fn answer(result: &BenchResult) -> Section {
         },
         why: String::new(),
     });
+    section.extend(result.beside.as_ref().map(beside));
     let is_ramp = result.ramp.is_some();
     let mut values = vec![
         (
@@ -174,6 +179,52 @@ fn answer(result: &BenchResult) -> Section {
     }
     section.push(Block::Warnings(warnings(result)));
     section
+}
+
+/// What the run is beside an earlier one.
+fn beside(of: &BesideBaseline) -> Block {
+    let size = share_of_change((of.ratio.estimate - 1.0).abs());
+    let what = match of.decision {
+        Decision::Better => format!("{size} FASTER THAN THE BASELINE"),
+        Decision::Worse => format!("{size} SLOWER THAN THE BASELINE"),
+        Decision::Equivalent => "AS FAST AS THE BASELINE".into(),
+        Decision::Open => "BESIDE THE BASELINE: NOT DECIDED".into(),
+    };
+    let within = match of.decision {
+        Decision::Equivalent => format!("Within {}: ", percent(of.margin)),
+        _ => String::new(),
+    };
+    Block::Decision {
+        what,
+        why: format!(
+            "{within}{}, by how both scatter within themselves. They share no time: what else changed on the \
+             machine is in it, and octavo ab takes turns.",
+            change_interval(&of.ratio)
+        ),
+    }
+}
+
+/// What came out of a condition on a run beside its baseline.
+pub fn bench_case(condition: &Condition, result: &BenchResult) -> Case {
+    let ratio = result.beside.as_ref().map(|of| of.ratio);
+    let undecided = format!("whether this run is {condition} than the baseline is not decided");
+    let interval = ratio.as_ref().map(change_interval).unwrap_or_default();
+    Case {
+        name: format!("{} beside the baseline", naming::workload(&result.workload)),
+        ratio,
+        outcome: match ratio.map(|ratio| condition.holds(&ratio)) {
+            // What is not steady differs in the next run.
+            Some(Holds::Yes) if !result.figures.load.steadiness.label.is_comparable() => {
+                Outcome::Open(format!("{undecided}: it was not steady"))
+            }
+            Some(Holds::Yes) => Outcome::Yes(format!(
+                "this run is {condition} than the baseline ({interval})"
+            )),
+            Some(Holds::No) => Outcome::No,
+            Some(Holds::Open) => Outcome::Open(format!("{undecided}: {interval}")),
+            None => Outcome::Open(format!("{undecided}: they cannot be compared")),
+        },
+    }
 }
 
 /// Below this many cache misses per transaction, the cache holds all data in use.
@@ -636,6 +687,13 @@ fn conditions(result: &BenchResult) -> Section {
     }));
     let path = result.figures.storage_path;
     all.extend(path.map(|path| ("file access", storage_path(path).to_owned())));
+    let differences = result.beside.iter().flat_map(|of| &of.differences);
+    let differences: Vec<&Difference> = differences.collect();
+    let table = Table::with_rows("Not as in the baseline", &differences)
+        .label("condition", |of| of.name.clone())
+        .prose("baseline", |of| of.first.clone())
+        .prose("this run", |of| of.second.clone());
+    section.push(Block::Table(table.build()));
     let measured = result.figures.conditions.iter().cloned();
     let all = all
         .into_iter()

@@ -45,7 +45,7 @@ mod trouble;
 mod value;
 mod visible;
 
-pub use bench::{bench, bench_csv};
+pub use bench::{bench, bench_case, bench_csv};
 pub use check::check;
 pub use compare::{compare, compare_cases, compare_outcome};
 pub use csv::findings_csv;

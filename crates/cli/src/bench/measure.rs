@@ -6,7 +6,10 @@ use std::{io::Write, path::Path};
 use anyhow::{Context, anyhow, ensure};
 use octavo_driver::{ArrivalProcess, Load, Ramp, RunLength};
 use octavo_experiment::{
-    bench::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench as run},
+    bench::{
+        Baseline, BenchError, BenchSettings, Benched, Target, WantedCell, automatic_warm_up,
+        bench as run,
+    },
     dataset::Manifest,
 };
 use octavo_workload::{Workload, WorkloadSpec, user::Pace};
@@ -14,6 +17,7 @@ use octavo_workload::{Workload, WorkloadSpec, user::Pace};
 use crate::{
     failure::Failure,
     flags::{ArrivalsName, BenchFlags, PaceName, WarmUp},
+    outcome,
     output::{self, Unfinished},
     print,
     watcher::Watcher,
@@ -64,6 +68,17 @@ pub(super) fn measure(
     target: Target<'_>,
     watcher: Watcher,
 ) -> Result<(), Failure> {
+    // Before minutes of measuring.
+    let system = target.tested_system(env!("CARGO_PKG_VERSION"));
+    let baseline = flags.baseline.as_deref().map(|path| {
+        let wanted = WantedCell {
+            workload: wanted.workload.name(),
+            system: &system,
+            clients: flags.connections(),
+        };
+        Baseline::read(path, &wanted).context("--baseline")
+    });
+    let baseline = baseline.transpose().map_err(Failure::Input)?;
     let hdr_log = flags.hdr_log.as_deref();
     let create =
         |path: &Path| Unfinished::create(path).with_context(|| format!("write {}", path.display()));
@@ -85,9 +100,16 @@ pub(super) fn measure(
     let result = run(settings, &watcher);
     watcher.finish();
     let Benched {
-        result,
+        mut result,
         hdr_log: logged,
     } = result.map_err(failure)?;
+    match baseline
+        .map(|baseline| baseline.beside(&result))
+        .transpose()
+    {
+        Ok(beside) => result.beside = beside,
+        Err(why) => print::aside(&format!("octavo: not compared with the baseline: {why}")),
+    }
     // The result first: what goes wrong with files must not cost it.
     print::result(
         flags.format,
@@ -110,7 +132,14 @@ pub(super) fn measure(
     if let Some(shortfall) = result.shortfall() {
         return Err(Failure::Fault(anyhow!(shortfall)));
     }
-    Ok(())
+    let Some(condition) = &flags.fail_if.condition else {
+        return Ok(());
+    };
+    let case = octavo_report::bench_case(condition, &result);
+    let outcome = case.outcome.clone();
+    let created = result.started_at.to_string();
+    flags.fail_if.write(&created, &[case])?;
+    outcome::judged(outcome)
 }
 
 /// The flags that were given of those that say how a database is set up.
@@ -137,6 +166,7 @@ pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
         ("--hdr-log", flags.hdr_log.as_deref()),
     ])?;
     flags.page.check()?;
+    flags.fail_if.check()?;
     for (file, what, head) in [
         (&flags.csv, "a series of Octavo", "at_s,length_s,"),
         (&flags.hdr_log, "a log of Octavo", HDR_LOG_HEAD),

@@ -11,7 +11,7 @@ use octavo_workload::{WorkloadSpec, user::Pace, ycsb::Distribution};
 
 use super::{
     own::OwnFlags,
-    shared::{IsolationFlag, directory},
+    shared::{FailIfFlag, IsolationFlag, directory},
 };
 use crate::{
     failure::Failure,
@@ -106,7 +106,10 @@ pub(crate) struct LoadFlags {
             "Your own file or database, to copy; only read",
         )
         .long_help(None)
-}))]
+}), mut_arg("fail_if", |flag| flag.requires("baseline").hide_short_help(true).help(
+    "End with exit code 3 where this run is 'slower > 5%' or 'faster > 5%' than the baseline, and with 4 \
+     where that is not decided",
+)))]
 pub(crate) struct BenchFlags {
     /// Where the rows are, or will be loaded: Octavo's own, new or empty
     #[arg(default_value = BENCH_DIRECTORY, value_parser = directory())]
@@ -218,6 +221,19 @@ pub(crate) struct BenchFlags {
     /// Retries of a transaction after a conflict
     #[arg(long, value_name = "N", default_value_t = RETRIES, hide_short_help = true)]
     pub(crate) retries: u32,
+
+    /// Compare with an earlier result: what octavo bench --json printed, or the octavo.db of octavo run or
+    /// advise
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "ramp",
+        hide_short_help = true
+    )]
+    pub(crate) baseline: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) fail_if: FailIfFlag,
 
     #[command(flatten)]
     pub(crate) format: FormatFlag,

@@ -547,3 +547,66 @@ fn an_interrupt_keeps_what_was_measured() {
     assert!(!result["checks"].as_array().unwrap().is_empty());
     sound(&directory);
 }
+
+#[test]
+fn a_run_is_set_beside_an_earlier_one() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("main.json");
+    let run = |arguments: &[&str]| {
+        let flags = ["--database=noop", "--duration=5s", "--warm-up-time=0s"];
+        let mut command = bench(home.path(), &flags);
+        command.args(arguments).output().unwrap()
+    };
+    let earlier = run(&[]);
+    assert!(earlier.status.success(), "{}", complaint(&earlier));
+    let mut earlier: Value = serde_json::from_slice(&earlier.stdout).unwrap();
+    // Ten times as fast, and of another version.
+    for second in earlier["seconds"].as_array_mut().unwrap() {
+        let counted = second["counted"].as_u64().unwrap();
+        second["counted"] = (10 * counted).into();
+    }
+    earlier["octavo"] = "0.0.1".into();
+    fs::write(&path, earlier.to_string()).unwrap();
+    let baseline = format!("--baseline={}", path.display());
+    let junit = home.path().join("junit.xml");
+    let output = run(&[
+        &baseline,
+        "--fail-if=slower > 50%",
+        &format!("--junit={}", junit.display()),
+    ]);
+    conforms("bench", &output.stdout);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let beside = &found["beside"];
+    assert!(beside["ratio"]["high"].as_f64().unwrap() < 0.5, "{beside}");
+    assert_eq!(beside["decision"], "worse");
+    let differences = beside["differences"].as_array().unwrap();
+    assert!(
+        differences
+            .iter()
+            .any(|of| of["name"] == "octavo" && of["first"] == "0.0.1"),
+        "{differences:?}"
+    );
+    // A run that was not steady tells nothing.
+    let is_steady = found["steadiness"]["label"]["state"] != "not-steady";
+    let code = output.status.code().unwrap();
+    assert_eq!(
+        code,
+        if is_steady { 3 } else { 4 },
+        "{}",
+        complaint(&output)
+    );
+    let text = fs::read_to_string(&junit).unwrap();
+    assert!(text.contains("TPC-C beside the baseline"), "{text}");
+    for (arguments, said) in [
+        (vec!["--fail-if=slower"], "--baseline"),
+        (
+            vec![&*baseline, "--workload=ycsb-a"],
+            "is of tpcc, and this run of ycsb-a",
+        ),
+        (vec!["--baseline=/nowhere.json"], "/nowhere.json"),
+    ] {
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+        assert!(complaint(&output).contains(said), "{}", complaint(&output));
+    }
+}

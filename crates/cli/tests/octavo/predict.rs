@@ -11,6 +11,7 @@ use std::{
 
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::{complaint, octavo, refused, small_advise};
 
@@ -288,8 +289,32 @@ fn measured_results_calibrate_a_prediction_and_are_not_mixed_with_it() {
     let measured = parent.path().join("earlier");
     let output = small_advise(&measured).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
-    let predicted = parent.path().join("predicted");
+    let store = Connection::open(measured.join("octavo.db")).unwrap();
+    let sent = "SELECT min(sent), max(sent) FROM
+                (SELECT sum(sent) AS sent FROM warm_up GROUP BY run)";
+    let sent: (i64, i64) = store
+        .query_row(sent, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    assert_eq!(sent, (100, 100), "blocks of each warm-up");
+    let page = fs::read_to_string(measured.join("report.html")).unwrap();
+    assert!(page.contains("Throughput over time") && page.contains("warm-up"));
+    // What is not typed is as there.
+    let same = parent.path().join("same");
     let calibrated = format!("--calibrated-by={}", measured.display());
+    let output = octavo()
+        .arg("predict")
+        .arg(&same)
+        .args([&calibrated, "--device=ec", "--passes=8", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output = octavo().arg("report").arg(&measured).arg("--json").output();
+    let there: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    for part in ["page_sizes", "memories", "data", "clients"] {
+        assert_eq!(found["plan"][part], there["plan"][part], "{part}");
+    }
+    let predicted = parent.path().join("predicted");
     let mut command = predict(&predicted);
     let output = command.args([&calibrated, "--device=ec"]).output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));

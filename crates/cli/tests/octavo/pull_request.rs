@@ -153,6 +153,20 @@ fn two_versions_are_compared_beside_one_and_itself() {
     conforms("ab", &output.stdout);
     let ratio = found["ratio"]["estimate"].as_f64().unwrap();
     assert!(ratio < 1.0, "{ratio}");
+    // On other disks it is predicted, with the same cells.
+    let elsewhere = found["elsewhere"].as_array().unwrap();
+    let devices: Vec<&str> = elsewhere
+        .iter()
+        .map(|of| of["device"].as_str().unwrap())
+        .collect();
+    assert_eq!(devices, ["nvme-tlc", "gp3-3000", "st373455ss"], "{said}");
+    for there in elsewhere {
+        assert_eq!(there["source"], "predicted");
+        assert!(
+            there["ratio"]["estimate"].as_f64().unwrap() < 1.0,
+            "{there}"
+        );
+    }
     let code = output.status.code().unwrap();
     // Without an end, as of a single batch where a pass was left out, nothing is beyond.
     let high = found["ratio"]["high"].as_f64();

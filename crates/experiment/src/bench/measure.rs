@@ -41,6 +41,35 @@ pub enum Target<'a> {
     External(&'a ExternalRows<'a>),
 }
 
+impl Target<'_> {
+    /// What is measured, by this version of Octavo.
+    pub fn tested_system(&self, octavo_version: &str) -> TestedSystem {
+        match self {
+            Self::Noop => TestedSystem {
+                database: "noop".into(),
+                version: octavo_version.into(),
+                server: None,
+                page_size: None,
+                memory: None,
+                size: None,
+            },
+            Self::Dataset {
+                loaded,
+                database,
+                memory,
+            } => TestedSystem {
+                database: database.name().into(),
+                version: database.version(),
+                server: None,
+                page_size: Some(loaded.manifest().page_size),
+                memory: Some(*memory),
+                size: Some(loaded.manifest().size),
+            },
+            Self::External(rows) => rows.tested_system(),
+        }
+    }
+}
+
 /// What to measure.
 pub struct BenchSettings<'a> {
     /// What to run on.
@@ -169,18 +198,9 @@ pub fn bench(
         )
     };
     let mix = workload.mix().describe(workload.transactions()).to_string();
-    let (system, figures) = match settings.target {
-        Target::Noop => {
-            let system = TestedSystem {
-                database: "noop".into(),
-                version: settings.octavo_version.into(),
-                server: None,
-                page_size: None,
-                memory: None,
-                size: None,
-            };
-            (system, measure(&Noop::new(workload))?)
-        }
+    let system = settings.target.tested_system(settings.octavo_version);
+    let figures = match settings.target {
+        Target::Noop => measure(&Noop::new(workload))?,
         Target::Dataset {
             loaded,
             database,
@@ -198,17 +218,9 @@ pub fn bench(
                 clients: settings.clients,
                 told: Vec::new(),
             };
-            let system = TestedSystem {
-                database: database.name().into(),
-                version: database.version(),
-                server: None,
-                page_size: Some(manifest.page_size),
-                memory: Some(memory),
-                size: Some(manifest.size),
-            };
-            (system, measure(&subject)?)
+            measure(&subject)?
         }
-        Target::External(rows) => (rows.tested_system(), measure(rows)?),
+        Target::External(rows) => measure(rows)?,
     };
     let (ramp, hdr_log) = recorder.finish();
     let result = BenchResult {
@@ -230,6 +242,7 @@ pub fn bench(
         deviations: deviations(&settings),
         counted_name: workload.counted_name().into(),
         ramp,
+        beside: None,
         driver,
         audit: audit::compare(&figures.load.audit),
         figures,

@@ -2,6 +2,7 @@
 //! believe it: the generated load against the specified one, the driver's own
 //! cost, what waited, what failed, and the consistency of the rows afterwards.
 
+mod baseline;
 mod cost;
 mod cpu_catalog;
 mod external;
@@ -10,6 +11,7 @@ mod measure;
 mod result;
 mod seconds;
 
+pub use baseline::{Baseline, BaselineError, BesideBaseline, WantedCell};
 pub use cost::DriverCost;
 pub use cpu_catalog::{CpuCatalogSettings, cpu_catalog};
 pub use external::{ExternalError, ExternalRows, ExternalSettings, Reuse};

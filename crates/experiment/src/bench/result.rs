@@ -7,9 +7,9 @@ use octavo_driver::{KindCounts, Load, Percentiles};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{DataSpec, Deviation, user::Own};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::cost::DriverCost;
+use super::{baseline::BesideBaseline, cost::DriverCost};
 use crate::{
     audit::AuditFinding, caveats::Caveat, findings::of_own, ramp::RampFinding, record::Figures,
 };
@@ -51,6 +51,9 @@ pub struct BenchResult {
     /// What each number of clients gave, of a ramp; the run's own figures are of all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp: Option<RampFinding>,
+    /// What it is beside an earlier result, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<BesideBaseline>,
     /// What the driver costs without a database.
     pub driver: DriverCost,
     /// The generated load against the specified one.
@@ -134,7 +137,7 @@ impl BenchResult {
 }
 
 /// What was measured.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestedSystem {
     /// The database's short name.
     pub database: String,

@@ -3,17 +3,16 @@
 use std::{path::Path, time::Duration};
 
 use octavo_storage::text::{self, TextError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::result::{BenchResult, TestedSystem};
+use super::result::{BenchResult, BesideBaseline, TestedSystem};
 use crate::{
     compare::Difference,
     directory::STORE,
     findings::{CellFindings, Findings},
     plan::Level,
     record::Source,
-    statistics::{Decision, Estimate, Interval, decision},
+    statistics::{Estimate, Interval, decision},
     store::{Store, StoreError},
 };
 
@@ -37,24 +36,6 @@ pub struct Baseline {
     per_second: Interval,
     /// Its conditions, by name.
     conditions: Vec<(String, String)>,
-}
-
-/// A bench beside an earlier result.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BesideBaseline {
-    /// Where that is.
-    pub baseline: String,
-    /// Counted commits a second in it (95%, it alone).
-    pub per_second: Interval,
-    /// Throughput of this run over it, 95%, as wide as both make it by how they scatter within
-    /// themselves. They share no time, so what changed on the machine between them is part of it.
-    pub ratio: Interval,
-    /// What the interval says of this run.
-    pub decision: Decision,
-    /// Ratios within this share of 1 make no difference.
-    pub margin: f64,
-    /// What was not the same: first in the baseline, then in this run.
-    pub differences: Vec<Difference>,
 }
 
 /// Why a result is no baseline.

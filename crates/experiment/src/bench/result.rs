@@ -9,9 +9,15 @@ use octavo_workload::{DataSpec, Deviation, user::Own};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{baseline::BesideBaseline, cost::DriverCost};
+use super::cost::DriverCost;
 use crate::{
-    audit::AuditFinding, caveats::Caveat, findings::of_own, ramp::RampFinding, record::Figures,
+    audit::AuditFinding,
+    caveats::Caveat,
+    compare::Difference,
+    findings::of_own,
+    ramp::RampFinding,
+    record::Figures,
+    statistics::{Decision, Interval},
 };
 
 /// Everything that a bench found.
@@ -134,6 +140,24 @@ impl BenchResult {
         };
         waits.then(|| self.figures.load.counts.late.percentiles())
     }
+}
+
+/// A bench beside an earlier result.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BesideBaseline {
+    /// Where that is.
+    pub baseline: String,
+    /// Counted commits a second in it (95%, it alone).
+    pub per_second: Interval,
+    /// Throughput of this run over it, 95%, as wide as both make it by how they scatter within
+    /// themselves. They share no time, so what changed on the machine between them is part of it.
+    pub ratio: Interval,
+    /// What the interval says of this run.
+    pub decision: Decision,
+    /// Ratios within this share of 1 make no difference.
+    pub margin: f64,
+    /// What was not the same: first in the baseline, then in this run.
+    pub differences: Vec<Difference>,
 }
 
 /// What was measured.

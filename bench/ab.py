@@ -58,7 +58,7 @@ def main():
             after = stolen()
             line = {"code": done.returncode, "seconds": round(time.monotonic() - begin, 1),
                     "stolen": round((after[0] - before[0]) / max(1, after[1] - before[1]), 4),
-                    "at_work": os.getloadavg()[0]}
+                    "load_average": os.getloadavg()[0]}
             if done.stdout:
                 answer = json.loads(done.stdout)
                 line |= {key: answer[key] for key in ("decision", "ratio", "a_a_decision", "a_a_ratio")}

@@ -11,10 +11,7 @@ use std::{
 use anyhow::{Context, anyhow, bail, ensure};
 use octavo_database::DatabaseSpec;
 use octavo_experiment::{
-    campaign::{
-        CampaignError, CampaignSettings, Until, campaign, is_predictable_elsewhere,
-        ratios_elsewhere,
-    },
+    campaign::{CampaignError, CampaignSettings, Until, campaign, ratios_elsewhere},
     directory::STORE,
     findings::Findings,
     forecast::Forecast,
@@ -68,10 +65,10 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
     };
     let mut both = CampaignSettings {
         directory: flags.directory.join(PARTS[1]),
-        // Of servers, and of several clients, it is fitted with the storage what processors take.
-        calibrate: is_predictable_elsewhere(&plan)
+        // What processors take for servers and for several clients is fitted on calibrated storage.
+        calibrate: plan.is_predictable_elsewhere()
             && (plan.databases[0].kind().map_err(Failure::input)?.is_server
-                || plan.clients.iter().all(|clients| *clients > 1)),
+                || plan.clients.first().is_some_and(|clients| *clients > 1)),
         plan,
         budget: Some(budget - budget / 3),
         until: Some(condition.map_or(Until::Decided, Until::Told)),
@@ -92,17 +89,18 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         let _not_empty = fs::remove_dir(&flags.directory);
         failure(error, &directory)
     });
-    let elsewhere = match &found {
-        Ok(_) => ratios_elsewhere(&both, PREDICTING, &watcher),
+    // What was measured is there, whatever comes of these.
+    let predicted = match &found {
+        Ok(_) => ratios_elsewhere(&both, PREDICTION_MAX, &watcher),
         Err(_) => Ok(Vec::new()),
     };
     watcher.finish();
     let [noise, findings] = found?;
-    let elsewhere = match elsewhere {
-        // What was measured is there.
-        Err(CampaignError::Stopped) => Vec::new(),
-        predicted => predicted.map_err(|error| failure(error, &both.directory))?,
-    };
+    let is_interrupted = matches!(predicted, Err(CampaignError::Stopped));
+    let elsewhere = predicted.unwrap_or_else(|error| {
+        print::aside(&format!("octavo: other disks were not predicted: {error}"));
+        Vec::new()
+    });
     let versions = Versions {
         names: [&a, &b].map(|of| format!("{}={}", of.key, of.value)),
         noise: &noise,
@@ -116,6 +114,9 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         || octavo_report::ab::document(&versions),
     )?;
     flags.fail_if.write(&findings.created, &versions.cases())?;
+    if is_interrupted {
+        return Err(Failure::Interrupted("what was measured is shown".into()));
+    }
     versions.outcome().map_or(Ok(()), outcome::judged)
 }
 
@@ -155,7 +156,7 @@ fn forecast(
 }
 
 /// Time for predicting other disks, at most, beyond the budget. Chosen.
-const PREDICTING: Duration = Duration::from_secs(60);
+const PREDICTION_MAX: Duration = Duration::from_secs(60);
 
 /// Where A beside itself and B beside A are, in the directory.
 const PARTS: [&str; 2] = ["a-a", "a-b"];

@@ -67,6 +67,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
         refuse_for_noop(&flags)?;
     }
     check_files(&flags)?;
+    let baseline = measure::baseline(&flags)?;
     let on = if is_noop {
         None
     } else {
@@ -95,7 +96,7 @@ pub(crate) fn bench(flags: BenchFlags) -> Result<(), Failure> {
             database: chosen.database.as_ref(),
             memory: flags.memory.unwrap_or(MEMORY),
         });
-    measure(&flags, &wanted, target, watcher)
+    measure(&flags, &wanted, target, baseline, watcher)
 }
 
 /// The database and the statements of the user's own.

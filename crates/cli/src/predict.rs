@@ -182,42 +182,50 @@ fn compare_policies(plan: &mut Plan, flags: &PredictFlags) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Has a plan take from results what is not typed: the page sizes, the memories with their rows, the
-/// mix and the clients. What is of another database or workload is refused by who reads its costs.
-fn adopt_measured(plan: &mut Plan, flags: &CellFlags, results: &Path) -> anyhow::Result<()> {
+/// Has a plan take from results what is not typed, each by itself; what it took, in words. What is
+/// of another database or workload is refused by who reads its costs.
+fn adopt_measured(
+    plan: &mut Plan,
+    flags: &CellFlags,
+    results: &Path,
+) -> anyhow::Result<Vec<&'static str>> {
+    let mut taken = Vec::new();
     let Some(measured) = Store::open(results)?.plan()? else {
-        return Ok(());
+        return Ok(taken);
     };
+    let database = &plan.databases[0].name;
     let is_same = measured.workload == plan.workload
         && measured.own.is_none()
-        && measured
-            .databases
-            .iter()
-            .all(|of| of.name == plan.databases[0].name);
-    if !is_same || measured.ramp.is_some() {
-        return Ok(());
+        && measured.databases.iter().all(|of| of.name == *database);
+    if !is_same {
+        return Ok(taken);
     }
     if flags.page_sizes.is_empty() {
         plan.page_sizes.clone_from(&measured.page_sizes);
+        taken.push("page sizes");
     }
     if flags.memory.is_empty() && flags.cache.is_empty() {
         plan.memories.clone_from(&measured.memories);
-        if let ([data], None, true) = (
-            &measured.data[..],
-            flags.data,
-            flags.workload.rows().is_empty(),
-        ) {
-            plan.data = vec![*data];
-        }
+        taken.push("memories");
+    }
+    if let ([data], None, true) = (
+        &measured.data[..],
+        flags.data,
+        flags.workload.rows().is_empty(),
+    ) {
+        plan.data = vec![*data];
+        taken.push("rows");
     }
     if flags.mix.mix.is_none() && flags.mix.distribution.is_none() {
         plan.mix.clone_from(&measured.mix);
         plan.distribution.clone_from(&measured.distribution);
+        taken.push("mix");
     }
-    if let (None, [clients]) = (flags.clients, &measured.clients[..]) {
+    if let (None, [clients], None) = (flags.clients, &measured.clients[..], measured.ramp) {
         plan.clients = vec![*clients];
+        taken.push("clients");
     }
-    Ok(())
+    Ok(taken)
 }
 
 /// A device that holds a plan's data, if its drives can be doubled; its title says that.
@@ -256,6 +264,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let own = flags
         .own
         .settings(flags.cells.random.seed, flags.cells.clients);
+    let mut told = None;
     let mut plan = match &own {
         Some(own) => own_plan(flags, own, storage)?,
         None => {
@@ -263,8 +272,12 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
             let mut plan = plan_of(flags.database.name(), &flags.cells, storage)?;
             if let Some(results) = &flags.calibrated_by {
                 let results = report::store_at(results);
-                adopt_measured(&mut plan, &flags.cells, &results)
+                let taken = adopt_measured(&mut plan, &flags.cells, &results)
                     .with_context(|| format!("--calibrated-by {}", results.display()))?;
+                told = (!taken.is_empty()).then(|| {
+                    let taken = list(&taken, "and");
+                    format!("octavo: {taken} are those of {}", results.display())
+                });
             }
             plan
         }
@@ -332,6 +345,9 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
              repeat octavo advise without --no-calibrate"
         ),
     };
+    if let Some(told) = told {
+        print::aside(&told);
+    }
     Ok(CampaignSettings {
         directory: flags.directory.clone(),
         plan,

@@ -51,6 +51,10 @@ pub struct RampFinding {
     pub step: Duration,
     /// The steps that have ended and of which there are figures, in their order.
     pub steps: Vec<StepFinding>,
+    /// Of each step the counted commits a second in equal parts of its time, the first tenth left
+    /// out: for a chart over time.
+    #[serde(skip)]
+    pub batches: Vec<Vec<f64>>,
     /// The universal scalability law that fits counted transactions a second; `None` of
     /// fewer steps than it needs.
     pub law: Option<Fitted>,
@@ -136,6 +140,7 @@ impl RampFinding {
             step,
             law: Scalability::fit(&points),
             steps,
+            batches: records.iter().map(|of| of.batches.clone()).collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use octavo_database::{Registry, RestoreMethod, StoragePath};
 use octavo_driver::{ArrivalProcess, Load, Percentiles, Sample, steady::Outage};
 use octavo_experiment::{
     audit::{Agreement, AuditFinding, Figure},
-    bench::{BenchResult, BesideBaseline},
+    bench::{BenchResult, BesideBaseline, Doubt},
     compare::Difference,
     condition::{Condition, Holds},
     machine,
@@ -190,32 +190,41 @@ fn beside(of: &BesideBaseline) -> Block {
         Decision::Equivalent => "AS FAST AS THE BASELINE".into(),
         Decision::Open => "BESIDE THE BASELINE: NOT DECIDED".into(),
     };
-    let within = match of.decision {
-        Decision::Equivalent => format!("Within {}: ", percent(of.margin)),
+    let begin = match (of.decision, of.doubt) {
+        (_, Some(doubt)) => format!("{}: ", naming::capital(doubted(doubt))),
+        (Decision::Equivalent, _) => format!("Within {}: ", percent(of.margin)),
         _ => String::new(),
     };
     Block::Decision {
         what,
         why: format!(
-            "{within}{}, by how both scatter within themselves. They share no time: what else changed on the \
-             machine is in it, and octavo ab takes turns.",
+            "{begin}{}. The interval covers noise within both runs, not changes of the machine between \
+             them; octavo ab covers both.",
             change_interval(&of.ratio)
         ),
     }
 }
 
+fn doubted(doubt: Doubt) -> &'static str {
+    match doubt {
+        Doubt::NotSteady => "one of the two runs was not steady",
+        Doubt::Disturbed => "other programs or machines disturbed one of the two runs",
+        Doubt::Warned => "a warning of the store may change what it says",
+    }
+}
+
 /// What came out of a condition on a run beside its baseline.
 pub fn bench_case(condition: &Condition, result: &BenchResult) -> Case {
-    let ratio = result.beside.as_ref().map(|of| of.ratio);
+    let beside = result.beside.as_ref();
+    let ratio = beside.map(|of| of.ratio);
     let undecided = format!("whether this run is {condition} than the baseline is not decided");
     let interval = ratio.as_ref().map(change_interval).unwrap_or_default();
     Case {
         name: format!("{} beside the baseline", naming::workload(&result.workload)),
         ratio,
         outcome: match ratio.map(|ratio| condition.holds(&ratio)) {
-            // What is not steady differs in the next run.
-            Some(Holds::Yes) if !result.figures.load.steadiness.label.is_comparable() => {
-                Outcome::Open(format!("{undecided}: it was not steady"))
+            Some(_) if let Some(doubt) = beside.and_then(|of| of.doubt) => {
+                Outcome::Open(format!("{undecided}: {}", doubted(doubt)))
             }
             Some(Holds::Yes) => Outcome::Yes(format!(
                 "this run is {condition} than the baseline ({interval})"
@@ -710,6 +719,8 @@ mod tests {
     use octavo_units::{Rate, Seed};
     use octavo_workload::{Deviation, Tpcc, Workload};
 
+    use octavo_experiment::statistics::Interval;
+
     use super::*;
     use crate::{
         bench_json,
@@ -733,6 +744,62 @@ mod tests {
     /// All on one line, so that line breaks do not matter.
     fn words(result: &BenchResult) -> String {
         fixture::words(&bench(result).terminal(100, false))
+    }
+
+    #[test]
+    fn a_run_beside_a_baseline_says_what_is_decided() {
+        let mut result = result();
+        let mut told = |ratio: f64, decision, doubt| {
+            result.beside = Some(BesideBaseline {
+                baseline: "main.json".into(),
+                per_second: Interval {
+                    estimate: 100.0,
+                    low: 99.0,
+                    high: 101.0,
+                    batches: 20,
+                },
+                ratio: Interval {
+                    estimate: ratio,
+                    low: ratio / 1.02,
+                    high: ratio * 1.02,
+                    batches: 20,
+                },
+                decision,
+                doubt,
+                margin: 0.03,
+                differences: vec![Difference {
+                    name: "page size".into(),
+                    first: "4 KiB".into(),
+                    second: "8 KiB".into(),
+                }],
+            });
+            let case = bench_case(&"slower > 5%".parse().unwrap(), &result);
+            (words(&result), case.outcome)
+        };
+        let (text, outcome) = told(0.9, Decision::Worse, None);
+        assert!(text.contains("10% SLOWER THAN THE BASELINE"), "{text}");
+        assert!(matches!(outcome, Outcome::Yes(_)), "{outcome:?}");
+        let (text, outcome) = told(1.2, Decision::Better, None);
+        assert!(text.contains("20% FASTER THAN THE BASELINE"), "{text}");
+        assert_eq!(outcome, Outcome::No);
+        let (text, _) = told(1.0, Decision::Equivalent, None);
+        assert!(
+            text.contains("AS FAST AS THE BASELINE: Within 3%"),
+            "{text}"
+        );
+        let (text, outcome) = told(0.96, Decision::Open, None);
+        assert!(text.contains("NOT DECIDED"), "{text}");
+        assert!(matches!(outcome, Outcome::Open(_)), "{outcome:?}");
+        for (ratio, doubt, said) in [
+            (0.5, Doubt::NotSteady, "was not steady"),
+            (1.5, Doubt::Disturbed, "disturbed one"),
+        ] {
+            let (text, outcome) = told(ratio, Decision::Open, Some(doubt));
+            assert!(text.contains(said), "{text}");
+            assert!(matches!(outcome, Outcome::Open(_)), "{outcome:?}");
+        }
+        let long = fixture::words(&bench(&result).verbose(100, false));
+        assert!(long.contains("page size 4 KiB 8 KiB"), "{long}");
     }
 
     #[test]

@@ -115,9 +115,7 @@ fn block(block: &Block) -> Markup {
             tag("p")
                 .class("purpose")
                 .text(unbroken(&format!("{purpose}:"))),
-            tag("pre")
-                .attr("tabindex", 0)
-                .around([tag("code").text(statements.join("\n"))]),
+            tag("pre").around([tag("code").text(statements.join("\n"))]),
         ]),
         Block::Heading(text) => tag("h3").text(text),
         Block::Paragraph(text) => tag("p").text(unbroken(text)),

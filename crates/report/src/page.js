@@ -1,5 +1,5 @@
-// Tooltips, copy buttons and the tables as CSV. The page is complete without
-// them.
+// Tooltips, copy buttons, tab stops and the tables as CSV. The page is complete
+// without them.
 "use strict";
 (() => {
   const tip = document.createElement("div");
@@ -63,8 +63,8 @@
     made.setAttribute("aria-label", "Copy: " + name);
     element.closest("pre, .wide").previousElementSibling.prepend(made);
   }
-  // Who goes from stop to stop stops where there is something to scroll.
-  const stops = document.querySelectorAll(".wide, .drawing, pre");
+  // Only boxes that scroll are tab stops.
+  const stops = document.querySelectorAll(".wide, .drawing");
   const settle = () => {
     for (const element of stops) {
       element.tabIndex = element.scrollWidth > element.clientWidth ? 0 : -1;

@@ -183,6 +183,11 @@ pub(crate) fn figure(ramp: &RampFinding, rate: &Rate, of: &str) -> Option<Figure
     chart::ramp(ramp, of, &rate.unit, rate.per)
 }
 
+/// What it was over time.
+pub(crate) fn over_time(ramp: &RampFinding, rate: &Rate, of: &str) -> impl Iterator<Item = Figure> {
+    chart::ramp_over_time(ramp, of, &rate.unit, rate.per)
+}
+
 /// A share of the most, in characters.
 pub(crate) fn bar(share: f64) -> String {
     const CELLS: usize = 16;

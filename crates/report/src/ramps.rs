@@ -200,6 +200,7 @@ fn of_cell(findings: &Findings, cell: &CellRamp) -> Vec<Block> {
     ))];
     blocks.extend(ramp::below(found));
     blocks.extend(ramp::figure(found, &rate, &of).map(Block::Figure));
+    blocks.extend(ramp::over_time(found, &rate, &of).map(Block::Figure));
     blocks
 }
 
@@ -245,6 +246,8 @@ mod tests {
         let page = document(&of).html();
         assert!(page.contains("Throughput by clients with 4 KiB pages, in new orders per minute"));
         assert!(page.contains("Throughput by clients with 8 KiB pages, in new orders per minute"));
+        assert!(page.contains("Throughput over time, in new orders per minute, 8 KiB pages"));
+        assert!(page.contains("Response times by clients, 4 KiB pages"));
     }
 
     #[test]

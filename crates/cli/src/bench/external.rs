@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use octavo_database::{DatabaseError, SCHEMA, Url, connect};
 use octavo_experiment::bench::{ExternalError, ExternalRows, ExternalSettings, Reuse, Target};
 
-use super::measure::{RequestedRun, check_files, measure, settings_given};
+use super::measure::{RequestedRun, baseline, check_files, measure, settings_given};
 use crate::{failure::Failure, flags::BenchFlags, limits, print, watcher::Watcher};
 
 pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
@@ -28,6 +28,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
             false => format!("Nothing to remove: {url} has no {SCHEMA}.\n"),
         });
     }
+    let baseline = baseline(flags)?;
     let found = match ExternalRows::examine(server) {
         // Whatever it is, it will be taken away.
         Err(ExternalError::Note { .. }) if flags.reload => None,
@@ -45,7 +46,7 @@ pub(super) fn bench(url: &str, flags: &BenchFlags) -> Result<(), Failure> {
         octavo_version: env!("CARGO_PKG_VERSION"),
     };
     let rows = ExternalRows::open_or_load(server, &settings, &watcher).map_err(failure)?;
-    measure(flags, &wanted, Target::External(&rows), watcher)
+    measure(flags, &wanted, Target::External(&rows), baseline, watcher)
 }
 
 fn failure(error: ExternalError) -> Failure {

@@ -66,17 +66,18 @@ pub(super) fn measure(
     flags: &BenchFlags,
     wanted: &RequestedRun,
     target: Target<'_>,
+    baseline: Option<Baseline>,
     watcher: Watcher,
 ) -> Result<(), Failure> {
     // Before minutes of measuring.
     let system = target.tested_system(env!("CARGO_PKG_VERSION"));
-    let baseline = flags.baseline.as_deref().map(|path| {
+    let baseline = baseline.map(|baseline| {
         let wanted = WantedCell {
             workload: wanted.workload.name(),
             system: &system,
             clients: flags.connections(),
         };
-        Baseline::read(path, &wanted).context("--baseline")
+        baseline.like(&wanted).context("--baseline")
     });
     let baseline = baseline.transpose().map_err(Failure::Input)?;
     let hdr_log = flags.hdr_log.as_deref();
@@ -142,6 +143,17 @@ pub(super) fn measure(
     outcome::judged(outcome)
 }
 
+/// What the run is set beside, read before anything is loaded.
+pub(super) fn baseline(flags: &BenchFlags) -> Result<Option<Baseline>, Failure> {
+    let read = |path: &Path| Baseline::read(path).context("--baseline");
+    flags
+        .baseline
+        .as_deref()
+        .map(read)
+        .transpose()
+        .map_err(Failure::Input)
+}
+
 /// The flags that were given of those that say how a database is set up.
 pub(super) fn settings_given(flags: &BenchFlags) -> Vec<String> {
     let mut given = Vec::new();
@@ -164,6 +176,8 @@ pub(super) fn check_files(flags: &BenchFlags) -> Result<(), Failure> {
         ("--html", flags.page.html.as_deref()),
         ("--csv", flags.csv.as_deref()),
         ("--hdr-log", flags.hdr_log.as_deref()),
+        ("--junit", flags.fail_if.junit.as_deref()),
+        ("--baseline", flags.baseline.as_deref()),
     ])?;
     flags.page.check()?;
     flags.fail_if.check()?;

@@ -227,7 +227,7 @@ pub(crate) struct BenchFlags {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with = "ramp",
+        conflicts_with_all = ["ramp", "rate", "pace"],
         hide_short_help = true
     )]
     pub(crate) baseline: Option<PathBuf>,

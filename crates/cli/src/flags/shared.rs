@@ -144,7 +144,7 @@ pub(crate) struct FailIfFlag {
         requires = "fail_if",
         hide_short_help = true
     )]
-    junit: Option<PathBuf>,
+    pub(crate) junit: Option<PathBuf>,
 }
 
 impl FailIfFlag {

@@ -2,22 +2,26 @@
 
 use std::{path::Path, time::Duration};
 
+use octavo_driver::{Load, steady::Label};
 use octavo_storage::text::{self, TextError};
+use octavo_units::Seed;
+use octavo_workload::DataSpec;
 use serde::Deserialize;
 
-use super::result::{BenchResult, BesideBaseline, TestedSystem};
+use super::result::{BenchResult, BesideBaseline, Doubt, TestedSystem};
 use crate::{
+    caveats::{Caveat, Severity},
     compare::Difference,
     directory::STORE,
     findings::{CellFindings, Findings},
+    machine::{MachineUse, disturbances},
     plan::Level,
     record::Source,
-    statistics::{Estimate, Interval, decision},
+    statistics::{Decision, Estimate, Interval, decision},
     store::{Store, StoreError},
 };
 
-/// How much a run scatters is told by so many parts of it, by fewer where one of them has nothing.
-/// Chosen.
+/// Parts that a run is split into for its interval; fewer where a part has no commits. Chosen.
 const PARTS: [u32; 3] = [20, 10, 5];
 
 /// The shortest run that is compared. Chosen.
@@ -26,14 +30,28 @@ const SHORTEST: Duration = Duration::from_secs(4);
 /// Ratios within this share of 1 make no difference, as in experiments by default.
 const MARGIN: f64 = 0.03;
 
-/// An earlier result.
-#[derive(Clone, Debug)]
+/// An earlier result, which may be of anything.
+#[derive(Debug)]
 pub struct Baseline {
     /// Where it is.
+    name: String,
+    found: Found,
+}
+
+#[derive(Debug)]
+enum Found {
+    Bench(Box<EarlierBench>),
+    Store(Box<Findings>),
+}
+
+/// An earlier result that is like a run.
+#[derive(Clone, Debug)]
+pub struct Comparable {
     name: String,
     counted_name: String,
     /// Counted commits a second.
     per_second: Interval,
+    doubt: Option<Doubt>,
     /// Its conditions, by name.
     conditions: Vec<(String, String)>,
 }
@@ -51,176 +69,61 @@ pub enum BaselineError {
     /// It is something else.
     #[error("{0} is neither what octavo bench --json printed nor an octavo.db: {1}")]
     Foreign(String, String),
+    /// Its throughput is not what the database could.
+    #[error("{0} {1}, so its throughput is not what the database could reach")]
+    NotClosed(String, &'static str),
     /// It says nothing of how throughput scatters.
-    #[error("{0} has too few seconds to be compared with: make it with a longer --duration")]
+    #[error(
+        "{0} must have at least 4 s of measured time, and commits in each fifth of it: repeat it with a \
+         longer --duration"
+    )]
     TooShort(String),
-    /// It has no cell like the run.
-    #[error("{store} has no measured cell with {wanted}; it has {has}")]
-    NoCell {
+    /// It has no cell like the run, or several.
+    #[error("{store} has {count} measured cells with {wanted}, where one is needed; it has {has}")]
+    Cells {
         /// Where it is.
         store: String,
-        /// What would be like the run.
+        /// How many are like the run.
+        count: usize,
+        /// What is like the run.
         wanted: String,
         /// What there is.
         has: String,
     },
     /// It is of another workload.
-    #[error("{0} is of {1}, and this run of {2}: throughputs of these are not compared")]
+    #[error("{0} measured {1}, and this run measures {2}: name a result of the same workload")]
     OtherWorkload(String, String, String),
 }
 
 /// What is read of a bench's JSON.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct EarlierBench {
     octavo: String,
     counted_name: String,
     workload: String,
     mix: String,
+    seed: Seed,
     clients: u32,
-    data: serde_json::Value,
+    data: DataSpec,
     load: serde_json::Value,
+    own: Option<serde_json::Value>,
     subject: TestedSystem,
     seconds: Vec<EarlierSecond>,
+    steadiness: EarlierSteadiness,
+    machine: MachineUse,
     conditions: Vec<(String, String)>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
+struct EarlierSteadiness {
+    label: Label,
+}
+
+#[derive(Debug, Deserialize)]
 struct EarlierSecond {
     measured: bool,
     length: Duration,
     counted: u64,
-}
-
-impl Baseline {
-    /// The result at `path`, for a run of that workload: what `octavo bench --json` printed, or a
-    /// store or its directory.
-    ///
-    /// # Errors
-    /// See [`BaselineError`].
-    pub fn read(path: &Path, wanted: &WantedCell<'_>) -> Result<Self, BaselineError> {
-        let name = path.display().to_string();
-        if path.is_dir() {
-            return Self::of_store(&path.join(STORE), name, wanted);
-        }
-        match text::read(path, text::MADE_MAX) {
-            Ok(text) => Self::of_bench(&text, name, wanted),
-            // A store's first bytes are no text.
-            Err(TextError::NotText { .. } | TextError::TooLong { .. }) => {
-                Self::of_store(path, name, wanted)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn of_bench(text: &str, name: String, wanted: &WantedCell<'_>) -> Result<Self, BaselineError> {
-        // An empty or short store is text, too.
-        let found: EarlierBench = serde_json::from_str(text)
-            .map_err(|error| BaselineError::Foreign(name.clone(), error.to_string()))?;
-        if found.workload != wanted.workload {
-            let (was, is) = (found.workload, wanted.workload.to_owned());
-            return Err(BaselineError::OtherWorkload(name, was, is));
-        }
-        let measured = found.seconds.iter().filter(|second| second.measured);
-        let seconds = measured.map(|second| (second.counted, second.length));
-        let Some(per_second) = per_second(seconds) else {
-            return Err(BaselineError::TooShort(name));
-        };
-        let mut conditions = of_run(
-            &found.octavo,
-            &found.subject,
-            found.clients,
-            [&found.data, &found.load],
-            &found.mix,
-        );
-        conditions.extend(found.conditions);
-        Ok(Self {
-            name,
-            counted_name: found.counted_name,
-            per_second,
-            conditions,
-        })
-    }
-
-    fn of_store(path: &Path, name: String, wanted: &WantedCell<'_>) -> Result<Self, BaselineError> {
-        let findings = Findings::read(&Store::open(path)?)?;
-        let foreign = |why: &str| BaselineError::Foreign(name.clone(), why.to_owned());
-        let findings = findings.ok_or_else(|| foreign("it holds no plan yet"))?;
-        let plan = &findings.plan;
-        if findings.source != Source::Measured {
-            return Err(foreign("it was predicted, not measured"));
-        }
-        if plan.workload.to_string() != wanted.workload {
-            let (was, is) = (plan.workload.to_string(), wanted.workload.to_owned());
-            return Err(BaselineError::OtherWorkload(name, was, is));
-        }
-        let all: Vec<&CellFindings> = findings.groups.iter().flat_map(|of| &of.cells).collect();
-        let is_like = |of: &&&CellFindings| {
-            let cell = &of.cell;
-            cell.database.name == wanted.system.database
-                && Some(cell.page_size) == wanted.system.page_size
-                && Some(cell.memory) == wanted.system.memory
-                && cell.clients == wanted.clients
-        };
-        let measured = all.iter().filter(is_like);
-        let mut like = measured.filter_map(|of| Some((of, of.throughput?)));
-        let Some((cell, per_minute)) = like.next() else {
-            let has: Vec<String> = all.iter().map(|of| plan.cell_name(&of.cell)).collect();
-            return Err(BaselineError::NoCell {
-                store: name,
-                wanted: wanted.words(),
-                has: has.join("; "),
-            });
-        };
-        let cell = &cell.cell;
-        let part = |end: f64| end / 60.0;
-        let mut conditions = vec![
-            ("octavo".to_owned(), findings.octavo.clone()),
-            ("database".into(), cell.database.name.clone()),
-            ("database version".into(), cell.database.version.clone()),
-            ("page size".into(), cell.page_size.to_string()),
-            ("memory in all".into(), cell.memory.to_string()),
-            ("clients".into(), cell.clients.to_string()),
-            ("measured".into(), "in turns with other cells".into()),
-        ];
-        let rows = serde_json::to_value(cell.data).unwrap_or_default();
-        conditions.push(("rows".into(), rows.to_string()));
-        conditions.extend(findings.database.iter().cloned());
-        Ok(Self {
-            name,
-            counted_name: findings.counted_name.clone(),
-            per_second: Interval {
-                estimate: part(per_minute.estimate),
-                low: part(per_minute.low),
-                high: part(per_minute.high),
-                ..per_minute
-            },
-            conditions,
-        })
-    }
-
-    /// Sets a run against it.
-    ///
-    /// # Errors
-    /// Where the run is too short, or counts something else: a sentence.
-    pub fn beside(self, result: &BenchResult) -> Result<BesideBaseline, String> {
-        let load = &result.figures.load;
-        let measured = load.series.iter().filter(|second| second.measured);
-        let own = per_second(measured.map(|second| (second.counted, second.length)));
-        let own = own.ok_or("the run has too few seconds in which transactions ended")?;
-        if self.counted_name != result.counted_name {
-            let (first, second) = (&self.counted_name, &result.counted_name);
-            return Err(format!("the baseline counts {first}, and the run {second}"));
-        }
-        let ratio = own.over(&self.per_second);
-        Ok(BesideBaseline {
-            differences: differences(&self.conditions, &conditions(result)),
-            baseline: self.name,
-            per_second: self.per_second,
-            ratio,
-            decision: decision(&ratio, MARGIN),
-            margin: MARGIN,
-        })
-    }
 }
 
 /// What a run is of, which a baseline has to be like.
@@ -248,52 +151,284 @@ impl WantedCell<'_> {
     }
 }
 
-/// The conditions of a bench; its rows and how transactions came as its JSON has them.
-fn of_run(
-    octavo: &str,
-    system: &TestedSystem,
+impl Baseline {
+    /// The result at `path`: what `octavo bench --json` printed, or a store or its directory.
+    ///
+    /// # Errors
+    /// See [`BaselineError`].
+    pub fn read(path: &Path) -> Result<Self, BaselineError> {
+        let name = path.display().to_string();
+        let found = if path.is_dir() {
+            of_store(&path.join(STORE), &name)?
+        } else {
+            match text::read(path, text::MADE_MAX) {
+                Ok(text) => of_bench(&text, &name)?,
+                // A store's first bytes are no text.
+                Err(TextError::NotText { .. } | TextError::TooLong { .. }) => {
+                    of_store(path, &name)?
+                }
+                Err(error) => return Err(error.into()),
+            }
+        };
+        Ok(Self { name, found })
+    }
+
+    /// What of it is like a run.
+    ///
+    /// # Errors
+    /// Where nothing is, or several cells are: see [`BaselineError`].
+    pub fn like(self, wanted: &WantedCell<'_>) -> Result<Comparable, BaselineError> {
+        let was = match &self.found {
+            Found::Bench(found) => found.workload.clone(),
+            Found::Store(findings) => findings.plan.workload.to_string(),
+        };
+        if was != wanted.workload {
+            let is = wanted.workload.to_owned();
+            return Err(BaselineError::OtherWorkload(self.name, was, is));
+        }
+        match self.found {
+            Found::Bench(found) => of_earlier(*found, self.name),
+            Found::Store(findings) => of_cell(&findings, self.name, wanted),
+        }
+    }
+}
+
+fn of_bench(text: &str, name: &str) -> Result<Found, BaselineError> {
+    // An empty or short store is text, too.
+    let found: EarlierBench = serde_json::from_str(text)
+        .map_err(|error| BaselineError::Foreign(name.to_owned(), error.to_string()))?;
+    let why = match found.load["loop"].as_str() {
+        Some("closed") => return Ok(Found::Bench(Box::new(found))),
+        Some("ramp") => "is a ramp of clients",
+        _ => "has arrivals at times of their own",
+    };
+    Err(BaselineError::NotClosed(name.to_owned(), why))
+}
+
+fn of_store(path: &Path, name: &str) -> Result<Found, BaselineError> {
+    let findings = Findings::read(&Store::open(path)?)?;
+    let foreign = |why: &str| BaselineError::Foreign(name.to_owned(), why.to_owned());
+    let findings = findings.ok_or_else(|| foreign("it holds no plan yet"))?;
+    let why = match (findings.source, findings.plan.ramp, findings.plan.pace()) {
+        (Source::Predicted, ..) => return Err(foreign("it was predicted, not measured")),
+        (_, Some(_), _) => "has ramps of clients",
+        (_, _, Some(_)) => "has arrivals at times of their own",
+        _ => return Ok(Found::Store(Box::new(findings))),
+    };
+    Err(BaselineError::NotClosed(name.to_owned(), why))
+}
+
+fn of_earlier(found: EarlierBench, name: String) -> Result<Comparable, BaselineError> {
+    let measured = found.seconds.iter().filter(|second| second.measured);
+    let seconds = measured.map(|second| (second.counted, second.length));
+    let Some(per_second) = per_second(seconds) else {
+        return Err(BaselineError::TooShort(name));
+    };
+    let mut conditions = OfRun {
+        octavo: &found.octavo,
+        system: &found.subject,
+        clients: found.clients,
+        data: found.data,
+        load: &found.load,
+        own: found.own.as_ref(),
+        mix: &found.mix,
+        seed: found.seed,
+        measured: ONE_RUN,
+    }
+    .conditions();
+    conditions.extend(found.conditions);
+    Ok(Comparable {
+        name,
+        counted_name: found.counted_name,
+        per_second,
+        doubt: doubt(found.steadiness.label, &found.machine),
+        conditions,
+    })
+}
+
+/// The only measured cell that is like the run.
+fn of_cell(
+    findings: &Findings,
+    name: String,
+    wanted: &WantedCell<'_>,
+) -> Result<Comparable, BaselineError> {
+    let plan = &findings.plan;
+    let all: Vec<&CellFindings> = findings.groups.iter().flat_map(|of| &of.cells).collect();
+    let is_like = |of: &&&CellFindings| {
+        let cell = &of.cell;
+        let system = wanted.system;
+        cell.database.name == system.database
+            // Of a server that the user runs they are not known.
+            && system.page_size.is_none_or(|size| cell.page_size == size)
+            && system.memory.is_none_or(|memory| cell.memory == memory)
+            && cell.clients == wanted.clients
+    };
+    let measured = all.iter().filter(is_like);
+    let like: Vec<_> = measured
+        .filter_map(|of| Some((&of.cell, of.throughput?)))
+        .collect();
+    let [(cell, per_minute)] = like[..] else {
+        let has: Vec<String> = all.iter().map(|of| plan.cell_name(&of.cell)).collect();
+        return Err(BaselineError::Cells {
+            store: name,
+            count: like.len(),
+            wanted: wanted.words(),
+            has: has.join("; "),
+        });
+    };
+    let system = TestedSystem {
+        database: cell.database.name.clone(),
+        version: cell.database.version.clone(),
+        server: None,
+        page_size: Some(cell.page_size),
+        memory: Some(cell.memory),
+        size: None,
+    };
+    let load = Load::Closed {
+        terminals: cell.clients,
+    };
+    let mix = plan.workload(cell.data).map(|workload| {
+        let mix = workload.mix();
+        mix.describe(workload.transactions()).to_string()
+    });
+    let mut conditions = OfRun {
+        octavo: &findings.octavo,
+        system: &system,
+        clients: cell.clients,
+        data: cell.data,
+        load: &to_value(load),
+        own: plan.own.as_ref().map(to_value).as_ref(),
+        mix: &mix.unwrap_or_default(),
+        seed: plan.seed,
+        measured: "in turns with other cells",
+    }
+    .conditions();
+    conditions.extend(findings.database.iter().cloned());
+    let mut caveats = findings.caveats.iter();
+    let warned = caveats.any(|of| *of != Caveat::DebugBuild && of.severity() >= Severity::Choice);
+    let a_second = |a_minute: f64| a_minute / 60.0;
+    Ok(Comparable {
+        name,
+        counted_name: findings.counted_name.clone(),
+        per_second: Interval {
+            estimate: a_second(per_minute.estimate),
+            low: a_second(per_minute.low),
+            high: a_second(per_minute.high),
+            ..per_minute
+        },
+        doubt: warned.then_some(Doubt::Warned),
+        conditions,
+    })
+}
+
+impl Comparable {
+    /// Sets a run against it.
+    ///
+    /// # Errors
+    /// Where the run is too short, or counts something else: a sentence.
+    pub fn beside(self, result: &BenchResult) -> Result<BesideBaseline, String> {
+        let load = &result.figures.load;
+        let measured = load.series.iter().filter(|second| second.measured);
+        let own = per_second(measured.map(|second| (second.counted, second.length)));
+        let own = own.ok_or(
+            "the run must have at least 4 s of measured time, and commits in each fifth of it",
+        )?;
+        if self.counted_name != result.counted_name {
+            let (first, second) = (&self.counted_name, &result.counted_name);
+            return Err(format!("the baseline counts {first}, and the run {second}"));
+        }
+        let ratio = own.over(&self.per_second);
+        let own = doubt(load.steadiness.label, &result.figures.machine);
+        let doubt = own.or(self.doubt);
+        Ok(BesideBaseline {
+            differences: differences(&self.conditions, &conditions(result)),
+            baseline: self.name,
+            per_second: self.per_second,
+            ratio,
+            decision: match doubt {
+                None => decision(&ratio, MARGIN),
+                Some(_) => Decision::Open,
+            },
+            doubt,
+            margin: MARGIN,
+        })
+    }
+}
+
+/// Why a run's throughput may be another one the next time.
+fn doubt(label: Label, machine: &MachineUse) -> Option<Doubt> {
+    if !label.is_comparable() {
+        return Some(Doubt::NotSteady);
+    }
+    (!disturbances([machine]).is_empty()).then_some(Doubt::Disturbed)
+}
+
+/// How a bench measures.
+const ONE_RUN: &str = "in one run";
+
+/// What a run was made with.
+struct OfRun<'a> {
+    octavo: &'a str,
+    system: &'a TestedSystem,
     clients: u32,
-    [data, load]: [&serde_json::Value; 2],
-    mix: &str,
-) -> Vec<(String, String)> {
-    let shown = |value: Option<String>| value.unwrap_or_default();
-    [
-        ("octavo", octavo.to_owned()),
-        ("database", system.database.clone()),
-        ("database version", system.version.clone()),
-        (
-            "page size",
-            shown(system.page_size.map(|of| of.to_string())),
-        ),
-        (
-            "memory in all",
-            shown(system.memory.map(|of| of.to_string())),
-        ),
-        ("data", shown(system.size.map(|of| of.to_string()))),
-        ("rows", data.to_string()),
-        ("clients", clients.to_string()),
-        ("load", load.to_string()),
-        ("mix", mix.to_owned()),
-        ("measured", "in one run".into()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
+    data: DataSpec,
+    /// As JSON has it.
+    load: &'a serde_json::Value,
+    /// The user's own rows and statements, as JSON has them.
+    own: Option<&'a serde_json::Value>,
+    mix: &'a str,
+    seed: Seed,
+    measured: &'a str,
+}
+
+impl OfRun<'_> {
+    /// Its conditions, under names that none of a database's own has; those that are not known are
+    /// left out.
+    fn conditions(&self) -> Vec<(String, String)> {
+        let system = self.system;
+        let scripts = self.own.map(|own| own["scripts"].to_string());
+        let all = [
+            ("octavo", Some(self.octavo.to_owned())),
+            ("database", Some(system.database.clone())),
+            ("database version", Some(system.version.clone())),
+            ("page size", system.page_size.map(|of| of.to_string())),
+            ("memory in all", system.memory.map(|of| of.to_string())),
+            ("loaded data", system.size.map(|of| of.to_string())),
+            ("scale", Some(self.data.to_string())),
+            ("clients", Some(self.clients.to_string())),
+            ("arrivals", Some(self.load.to_string())),
+            ("scripts", scripts),
+            ("mix", Some(self.mix.to_owned())),
+            ("random seed", Some(self.seed.to_string())),
+            ("measured", Some(self.measured.to_owned())),
+        ];
+        let known = all
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        known.collect()
+    }
 }
 
 fn conditions(result: &BenchResult) -> Vec<(String, String)> {
-    let json = |value: Result<serde_json::Value, serde_json::Error>| value.unwrap_or_default();
-    let mut all = of_run(
-        &result.octavo,
-        &result.subject,
-        result.clients,
-        [
-            &json(serde_json::to_value(result.data)),
-            &json(serde_json::to_value(result.load)),
-        ],
-        &result.mix,
-    );
+    let mut all = OfRun {
+        octavo: &result.octavo,
+        system: &result.subject,
+        clients: result.clients,
+        data: result.data,
+        load: &to_value(result.load),
+        own: result.own.as_ref().map(to_value).as_ref(),
+        mix: &result.mix,
+        seed: result.seed,
+        measured: ONE_RUN,
+    }
+    .conditions();
     all.extend(result.figures.conditions.iter().cloned());
     all
+}
+
+/// As JSON, which each of these has.
+fn to_value(of: impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(of).unwrap_or_default()
 }
 
 /// What both tell, and tell otherwise.
@@ -315,10 +450,10 @@ fn differences(first: &[(String, String)], second: &[(String, String)]) -> Vec<D
 }
 
 /// The rate over all seconds, with an interval from how parts of about equal length scatter; `None`
-/// of fewer than four seconds, or where nothing was counted in one of the fewest parts.
+/// of less than [`SHORTEST`], or where nothing was counted in one of the fewest parts.
 fn per_second(seconds: impl Iterator<Item = (u64, Duration)>) -> Option<Interval> {
     let seconds: Vec<(u64, Duration)> = seconds.collect();
-    let all = sum(&seconds);
+    let all = sum(&seconds)?;
     if all.1 < SHORTEST {
         return None;
     }
@@ -352,9 +487,15 @@ fn parts(seconds: &[(u64, Duration)], length: Duration) -> Vec<(u64, Duration)> 
     parts
 }
 
-fn sum(seconds: &[(u64, Duration)]) -> (u64, Duration) {
-    let counted = seconds.iter().map(|(counted, _)| counted).sum();
-    (counted, seconds.iter().map(|(_, length)| length).sum())
+/// All of them together; `None` of more than there can be, as a file may say.
+fn sum(seconds: &[(u64, Duration)]) -> Option<(u64, Duration)> {
+    let mut seconds = seconds.iter();
+    seconds.try_fold(
+        (0_u64, Duration::ZERO),
+        |(counted, took), (more, longer)| {
+            Some((counted.checked_add(*more)?, took.checked_add(*longer)?))
+        },
+    )
 }
 
 fn log_rate((counted, length): (u64, Duration)) -> f64 {
@@ -408,39 +549,151 @@ mod tests {
         );
     }
 
-    #[test]
-    fn what_is_no_result_is_refused() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("x.json");
-        let system = TestedSystem {
+    /// What a bench prints, with these changes.
+    fn earlier(change: impl FnOnce(&mut serde_json::Value)) -> String {
+        let second = serde_json::json!({
+            "measured": true, "length": {"secs": 1, "nanos": 0}, "counted": 1000
+        });
+        let mut json = serde_json::json!({
+            "octavo": "0.1.0", "counted_name": "transactions", "workload": "pgbench",
+            "mix": "tpcb-like=1", "seed": 1, "clients": 1,
+            "data": {"kind": "pgbench", "scale": 1, "row-bytes": 96},
+            "load": {"loop": "closed", "terminals": 1},
+            "subject": {"database": "sqlite", "version": "3", "server": null,
+                        "page_size": 4096, "memory": 1024, "size": 100},
+            "seconds": vec![second; 10],
+            "steadiness": {"label": {"state": "steady"}},
+            "machine": {"user": 0.5, "system": 0.1, "idle": 0.4, "steal": 0.0, "others": 0.0, "cpus": 2.0},
+            "conditions": [["sync", "full"]]
+        });
+        change(&mut json);
+        json.to_string()
+    }
+
+    fn system() -> TestedSystem {
+        TestedSystem {
             database: "sqlite".into(),
             version: String::new(),
             server: None,
             page_size: None,
             memory: None,
             size: None,
-        };
-        let wanted = WantedCell {
+        }
+    }
+
+    fn read(text: &[u8]) -> Result<Comparable, BaselineError> {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x.json");
+        std::fs::write(&path, text).unwrap();
+        let system = system();
+        Baseline::read(&path)?.like(&WantedCell {
             workload: "pgbench",
             system: &system,
             clients: 1,
-        };
-        for (text, said) in [
-            ("", "EOF"),
-            ("{}", "missing field"),
-            ("[1]", "invalid type"),
-        ] {
-            std::fs::write(&path, text).unwrap();
-            let error = Baseline::read(&path, &wanted).unwrap_err().to_string();
-            assert!(
-                error.contains("neither what") && error.contains(said),
-                "{error}"
-            );
+        })
+    }
+
+    #[test]
+    fn a_bench_is_read_with_its_conditions() {
+        let found = read(earlier(|_| {}).as_bytes()).unwrap();
+        assert!((found.per_second.estimate - 1000.0).abs() < 1e-9);
+        assert_eq!(found.doubt, None);
+        let has = |name: &str| found.conditions.iter().any(|(other, _)| other == name);
+        assert!(has("sync") && has("arrivals") && !has("scripts"));
+        let unsteady = earlier(|json| {
+            let reason = serde_json::json!({"kind": "still-warming"});
+            json["steadiness"]["label"] = serde_json::json!({"state": "not-steady", "why": reason});
+        });
+        let doubt = |text: &str| read(text.as_bytes()).unwrap().doubt;
+        assert_eq!(doubt(&unsteady), Some(Doubt::NotSteady));
+        let disturbed = earlier(|json| json["machine"]["others"] = 0.5.into());
+        assert_eq!(doubt(&disturbed), Some(Doubt::Disturbed));
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused() {
+        let huge = serde_json::json!({"secs": u64::MAX, "nanos": 0});
+        let refused = [
+            (String::new(), "EOF"),
+            ("{}".into(), "missing field"),
+            ("[1]".into(), "invalid type"),
+            (
+                earlier(|json| json["seconds"][0]["counted"] = (-1).into()),
+                "neither what",
+            ),
+            (
+                earlier(|json| {
+                    json["seconds"][0]["length"] = huge.clone();
+                    json["seconds"][1]["length"] = huge.clone();
+                }),
+                "at least 4 s",
+            ),
+            (
+                earlier(|json| {
+                    json["seconds"][0]["counted"] = u64::MAX.into();
+                    json["seconds"][1]["counted"] = u64::MAX.into();
+                }),
+                "at least 4 s",
+            ),
+            (
+                earlier(|json| json["load"] = serde_json::json!({"loop": "open"})),
+                "arrivals",
+            ),
+            (
+                earlier(|json| json["load"] = serde_json::json!({"loop": "ramp"})),
+                "is a ramp",
+            ),
+            (
+                earlier(|json| json["workload"] = "tpcc".into()),
+                "measured tpcc, and this run",
+            ),
+        ];
+        for (text, said) in refused {
+            let error = read(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(said), "{said}: {error}");
         }
-        std::fs::write(&path, [0xff, 0x00]).unwrap();
         assert!(matches!(
-            Baseline::read(&path, &wanted).unwrap_err(),
+            read(&[0xff, 0x00]).unwrap_err(),
             BaselineError::Store(_)
         ));
+    }
+
+    #[test]
+    fn the_cell_of_a_store_that_is_like_the_run_is_taken() {
+        // Three page sizes in four rounds.
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/version-3.db");
+        let home = tempfile::tempdir().unwrap();
+        std::fs::copy(sample, home.path().join(STORE)).unwrap();
+        let file = rusqlite::Connection::open(home.path().join(STORE)).unwrap();
+        file.execute("UPDATE run SET source = 'measured'", [])
+            .unwrap();
+        let store = Store::open(&home.path().join(STORE)).unwrap();
+        let findings = Findings::read(&store).unwrap().unwrap();
+        let wanted = &findings.groups[0].cells[1];
+        let like = |clients: u32, system: &TestedSystem| {
+            Baseline::read(home.path()).unwrap().like(&WantedCell {
+                workload: "tpcc",
+                system,
+                clients,
+            })
+        };
+        let one = TestedSystem {
+            page_size: Some(wanted.cell.page_size),
+            memory: Some(wanted.cell.memory),
+            ..system()
+        };
+        let found = like(wanted.cell.clients, &one).unwrap();
+        let throughput = wanted.throughput.unwrap();
+        assert!((found.per_second.estimate * 60.0 / throughput.estimate - 1.0).abs() < 1e-12);
+        assert!((found.per_second.high * 60.0 / throughput.high - 1.0).abs() < 1e-12);
+        let several = like(wanted.cell.clients, &system())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            several.contains("has 3 measured cells with sqlite"),
+            "{several}"
+        );
+        let none = like(wanted.cell.clients + 1, &one).unwrap_err().to_string();
+        assert!(none.contains("has 0 measured cells"), "{none}");
     }
 }

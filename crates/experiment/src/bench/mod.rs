@@ -11,11 +11,11 @@ mod measure;
 mod result;
 mod seconds;
 
-pub use baseline::{Baseline, BaselineError, WantedCell};
+pub use baseline::{Baseline, BaselineError, Comparable, WantedCell};
 pub use cost::DriverCost;
 pub use cpu_catalog::{CpuCatalogSettings, cpu_catalog};
 pub use external::{ExternalError, ExternalRows, ExternalSettings, Reuse};
 pub use hdr_log::HdrLogError;
 pub use measure::{BenchError, BenchSettings, Benched, Target, automatic_warm_up, bench};
-pub use result::{BenchResult, BesideBaseline, TestedSystem};
+pub use result::{BenchResult, BesideBaseline, Doubt, TestedSystem};
 pub(crate) use seconds::words_of_second;

@@ -149,15 +149,29 @@ pub struct BesideBaseline {
     pub baseline: String,
     /// Counted commits a second in it (95%, it alone).
     pub per_second: Interval,
-    /// Throughput of this run over it, 95%, as wide as both make it by how they scatter within
-    /// themselves. They share no time, so what changed on the machine between them is part of it.
+    /// Throughput of this run over it: 95% by the noise within both runs. What changed on the machine
+    /// between them is part of it.
     pub ratio: Interval,
-    /// What the interval says of this run.
+    /// What the interval says of this run; open where there is a doubt.
     pub decision: Decision,
+    /// Why nothing is decided, whatever the interval says.
+    pub doubt: Option<Doubt>,
     /// Ratios within this share of 1 make no difference.
     pub margin: f64,
     /// What was not the same: first in the baseline, then in this run.
     pub differences: Vec<Difference>,
+}
+
+/// Why the throughput of one of two runs may be another one the next time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doubt {
+    /// It was not steady.
+    NotSteady,
+    /// Other programs or machines used the processors, the memory or the storage.
+    Disturbed,
+    /// A warning of the store may change what it says.
+    Warned,
 }
 
 /// What was measured.

@@ -16,7 +16,7 @@ use crate::{
     findings::{CellFindings, Findings, GroupFindings},
     monitor::Monitor,
     observer::Observer,
-    plan::{Design, Factor, Level, Plan, SliceLength, Storage},
+    plan::{Design, Level, Plan, SliceLength, Storage},
     prediction::{
         Calibrated, OtherDisk, PREDICTED_PASSES, PREDICTED_SLICE, PagesElsewhere, PredictedDevice,
         Prediction, Slowness,
@@ -53,7 +53,7 @@ pub(super) fn predict_elsewhere(
             all.extend(measured.on(device, settings, &within)?);
             Ok(())
         })?;
-        if let Some(note) = not_predicted(&without_time) {
+        if let Some(note) = not_predicted(&without_time, NO_TIME) {
             monitor.note(&note);
         }
     }
@@ -87,15 +87,15 @@ fn each_in_time<'d>(
     Ok(without_time)
 }
 
-/// A sentence that names the devices that the budget had no time for.
-fn not_predicted(devices: &[&str]) -> Option<String> {
+/// Why devices are not predicted within a budget.
+const NO_TIME: &str = "the budget has no time left";
+
+/// A sentence that names the devices that were not predicted, and why.
+fn not_predicted(devices: &[&str], why: &str) -> Option<String> {
     let (last, others) = devices.split_last()?;
     Some(match others {
-        [] => format!("{last} was not predicted: the budget has no time left for it"),
-        others => format!(
-            "{} and {last} were not predicted: the budget has no time left for them",
-            others.join(", ")
-        ),
+        [] => format!("{last} was not predicted: {why}"),
+        others => format!("{} and {last} were not predicted: {why}", others.join(", ")),
     })
 }
 
@@ -258,24 +258,6 @@ pub struct RatioElsewhere {
     pub decision: Decision,
 }
 
-/// Whether other disks can have the same two versions predicted: page sizes, memories or numbers of
-/// clients of a database with a model, with statements of Octavo's own. A model knows nothing of
-/// what else may differ.
-pub fn is_predictable_elsewhere(plan: &Plan) -> bool {
-    let factors = [Factor::PageSize, Factor::Memory, Factor::Clients];
-    let is_single = [
-        &plan.databases.len(),
-        &plan.data.len(),
-        &plan.storages.len(),
-    ]
-    .into_iter()
-    .all(|count| *count == 1);
-    is_single
-        && plan.own.is_none()
-        && factors.contains(&plan.compare)
-        && plan.databases[0].model(false).is_ok()
-}
-
 /// What was measured of two versions, predicted on other disks, within so much time. Empty where
 /// models do not know what the versions differ in, and where results do not tell what transactions
 /// take of the processor.
@@ -289,14 +271,18 @@ pub fn ratios_elsewhere(
 ) -> Result<Vec<RatioElsewhere>, CampaignError> {
     let mut all = Vec::new();
     let plan = &settings.plan;
-    if !is_predictable_elsewhere(plan) {
+    if !plan.is_predictable_elsewhere() {
         return Ok(all);
     }
     let store = Store::open(&settings.directory.join(STORE))?;
-    let Ok(calibrated) = Calibrated::from_store(&store, plan, "these results") else {
-        return Ok(all);
-    };
     let monitor = Monitor::new(observer, Duration::ZERO, Some(time));
+    let calibrated = match Calibrated::from_store(&store, plan, "these results") {
+        Ok(calibrated) => calibrated,
+        Err(error) => {
+            monitor.note(&format!("other disks were not predicted: {error}"));
+            return Ok(all);
+        }
+    };
     let within = QuietObserver {
         monitor: &monitor,
         end: Some(time),
@@ -317,7 +303,10 @@ pub fn ratios_elsewhere(
         }));
         Ok(())
     })?;
-    if let Some(note) = not_predicted(&without_time) {
+    if let Some(note) = not_predicted(
+        &without_time,
+        &format!("{} s were not enough", time.as_secs()),
+    ) {
         monitor.note(&note);
     }
     Ok(all)
@@ -396,10 +385,10 @@ mod tests {
             }
             assert_eq!((seen.as_str(), &missed[..]), (asked, without_time));
         }
-        assert_eq!(not_predicted(&[]), None);
+        assert_eq!(not_predicted(&[], NO_TIME), None);
         assert_eq!(
-            not_predicted(&["a", "b", "c"]).unwrap(),
-            "a, b and c were not predicted: the budget has no time left for them"
+            not_predicted(&["a", "b", "c"], NO_TIME).unwrap(),
+            "a, b and c were not predicted: the budget has no time left"
         );
     }
 

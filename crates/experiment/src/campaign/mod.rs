@@ -18,7 +18,7 @@ mod warm_up;
 
 pub use crate::error::CampaignError;
 pub use begin::campaign;
-pub use elsewhere::{RatioElsewhere, is_predictable_elsewhere, ratios_elsewhere};
+pub use elsewhere::{RatioElsewhere, ratios_elsewhere};
 pub use requirements::Requirements;
 pub use settings::{CampaignSettings, Until};
 pub use sittings::SITTINGS_WANTED;

@@ -287,12 +287,17 @@ impl<'a> Session<'a> {
         self.store.put_runs(self.number, runs, slices)
     }
 
-    /// Keeps blocks of warm-ups of the runs that are kept.
+    /// The same with blocks of their warm-ups.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(super) fn put_warm_up(&mut self, blocks: &[WarmUpBlock]) -> Result<(), StoreError> {
-        self.store.put_warm_up(blocks)
+    pub(super) fn put_sitting(
+        &mut self,
+        runs: &[&RunRecord],
+        warm_up: &[WarmUpBlock],
+        slices: &[Slice],
+    ) -> Result<(), StoreError> {
+        self.store.put_sitting(self.number, runs, warm_up, slices)
     }
 
     /// Keeps how a cell's database was run, under a topic that tells what it may depend on.

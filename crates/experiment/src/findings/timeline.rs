@@ -78,22 +78,23 @@ impl Sum {
     }
 
     fn end(&self) -> u64 {
-        self.begin + self.sent
+        self.begin.saturating_add(self.sent)
     }
 
     fn add(&mut self, next: &Self) {
         self.sent = next.end().saturating_sub(self.begin);
-        self.ended += next.ended;
-        self.counted += next.counted;
-        self.elapsed += next.elapsed;
-        self.response = self.response.zip(next.response).map(|(one, two)| one + two);
+        self.ended = self.ended.saturating_add(next.ended);
+        self.counted = self.counted.saturating_add(next.counted);
+        self.elapsed = self.elapsed.saturating_add(next.elapsed);
+        let both = self.response.zip(next.response);
+        self.response = both.map(|(one, two)| one.saturating_add(two));
     }
 
     fn stretch(&self, sitting: u32, part: Part, clients: u32) -> Stretch {
         let counted = self.counted as f64;
         let (all, number) = match self.response {
             Some(response) => (response, self.counted),
-            None => (self.elapsed * clients.max(1), self.ended),
+            None => (self.elapsed.saturating_mul(clients.max(1)), self.ended),
         };
         Stretch {
             sitting,
@@ -159,7 +160,7 @@ pub(super) fn timelines(
     let slices: Vec<&Slice> = slices.iter().filter(|of| is_own(of.key.cell)).collect();
     let mut sittings: Vec<u32> = slices.iter().map(|slice| slice.key.sitting).collect();
     sittings.dedup();
-    let mut begun = 0;
+    let mut begun = 0_u64;
     for sitting in sittings {
         let here: Vec<&Slice> = slices
             .iter()
@@ -177,7 +178,7 @@ pub(super) fn timelines(
             sent.fold(0_u64, u64::saturating_add)
         });
         let warm_up = warm_up.max().unwrap_or(0);
-        let measured = begun + warm_up;
+        let measured = begun.saturating_add(warm_up);
         for (place, &cell) in group.cells.iter().enumerate() {
             let clients = cells[cell].clients;
             let mut at = begun;
@@ -197,7 +198,8 @@ pub(super) fn timelines(
             let own: Vec<&&Slice> = own.collect();
             for alike in own.chunk_by(|one, next| part(one.key.pass) == part(next.key.pass)) {
                 let sums = alike.iter().map(|slice| {
-                    let begin = measured + u64::from(slice.key.pass).saturating_mul(given);
+                    let own = u64::from(slice.key.pass).saturating_mul(given);
+                    let begin = measured.saturating_add(own);
                     Sum::of_slice(slice, begin, given)
                 });
                 let wanted = passes.div_ceil(POINTS_MAX).saturating_mul(given);

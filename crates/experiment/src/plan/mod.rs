@@ -308,6 +308,23 @@ impl Plan {
         self.own.is_none().then_some((database.as_ref(), memory))
     }
 
+    /// Whether its two cells can be predicted on other disks: page sizes, memories or numbers of
+    /// clients of a database with a model, with statements of Octavo's own. A model knows nothing of
+    /// what else may differ.
+    pub fn is_predictable_elsewhere(&self) -> bool {
+        let factors = [Factor::PageSize, Factor::Memory, Factor::Clients];
+        let is_single = [
+            self.databases.len(),
+            self.data.len(),
+            self.storages.len(),
+            self.cpus.len(),
+        ];
+        is_single.iter().all(|count| *count == 1)
+            && self.own.is_none()
+            && factors.contains(&self.compare)
+            && self.databases[0].model(false).is_ok()
+    }
+
     /// How its cells are compared. A cell that is compared with nothing is
     /// measured to the end: there is nothing to decide.
     pub(crate) fn rules(&self, horizon: Horizon, source: Source) -> Rules {

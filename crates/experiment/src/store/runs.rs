@@ -16,7 +16,7 @@ use super::{
     PREDICTED, SOURCE, Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json,
 };
 use crate::{
-    lockstep::{SessionTime, Slice, SliceKey},
+    lockstep::{SessionTime, Slice, SliceKey, WarmUpBlock},
     record::{Figures, RunKey, RunRecord, Source},
 };
 
@@ -39,6 +39,20 @@ impl Store {
         runs: &[&RunRecord],
         slices: &[Slice],
     ) -> Result<(), StoreError> {
+        self.put_sitting(session, runs, &[], slices)
+    }
+
+    /// The same with blocks of the runs' warm-ups.
+    ///
+    /// # Errors
+    /// As [`Self::put_runs`].
+    pub fn put_sitting(
+        &mut self,
+        session: i64,
+        runs: &[&RunRecord],
+        warm_up: &[WarmUpBlock],
+        slices: &[Slice],
+    ) -> Result<(), StoreError> {
         self.write(|transaction| {
             transaction.pragma_update(None, "defer_foreign_keys", true)?;
             for run in runs {
@@ -47,6 +61,7 @@ impl Store {
                     put_figures(transaction, id, figures)?;
                 }
             }
+            put_warm_up(transaction, warm_up)?;
             for slice in slices {
                 put_slice(transaction, slice)?;
             }
@@ -508,6 +523,28 @@ fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqli
         ],
     )?;
     Ok(transaction.last_insert_rowid())
+}
+
+/// Keeps blocks of the runs that are there.
+fn put_warm_up(transaction: &Transaction<'_>, blocks: &[WarmUpBlock]) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO warm_up SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+         FROM run WHERE sitting = ?1 AND cell = ?2 AND set_aside = 0",
+    )?;
+    for block in blocks {
+        insert.execute(params![
+            block.sitting,
+            block.cell as i64,
+            block.number,
+            to_integer(block.sent),
+            to_integer(block.transactions),
+            to_integer(block.counted),
+            block.elapsed.as_secs_f64(),
+            to_integer(block.misses),
+            block.response.map(|response| response.as_secs_f64()),
+        ])?;
+    }
+    Ok(())
 }
 
 fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<()> {

@@ -16,7 +16,7 @@ use crate::{
     caveats::Caveat,
     compare::compare,
     findings::{Findings, RampEnd},
-    lockstep::{Horizon, slice::tests::slice},
+    lockstep::{Horizon, WarmUpBlock, slice::tests::slice},
     plan::{Plan, SliceLength, tests::plan},
     ramp::StepRecord,
     record::{RunKey, RunRecord, Source, UNFINISHED, tests::figures},
@@ -117,14 +117,21 @@ fn a_run_that_is_kept_again_replaces_itself_and_keeps_its_slices() {
     let mut untimed = slice(3, 2, 1);
     let spent = untimed.spent.as_mut().unwrap();
     (spent.read, spent.log_write, spent.log_sync) = (None, None, None);
+    let block = WarmUpBlock {
+        response: Some(Duration::from_millis(7)),
+        ..WarmUpBlock::new(4, 64, &slice(3, 0, 1))
+    };
+    // Of a cell that failed before.
+    let lost = WarmUpBlock { cell: 2, ..block };
     store
-        .put_runs(session, &[&record], &[slice(3, 0, 1)])
+        .put_sitting(session, &[&record], &[block, lost], &[slice(3, 0, 1)])
         .unwrap();
     record.result = Ok(Box::new(figures(workload.transactions(), 20)));
     store
         .put_runs(session, &[&record], &[bare, untimed])
         .unwrap();
     assert_eq!(store.slices().unwrap(), [slice(3, 0, 1), bare, untimed]);
+    assert_eq!(store.warm_up().unwrap(), [block]);
     let runs = store.runs(workload.transactions()).unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!(runs[0].figures().unwrap().load.counted(), 20);

@@ -58,6 +58,20 @@ pub(crate) fn ramp(found: &RampFinding, of: &str, unit: &str, per: f64) -> Optio
         .flatten()
 }
 
+/// Throughput while a ramp's steps followed each other, and response times by its clients.
+pub(crate) fn ramp_over_time(
+    found: &RampFinding,
+    of: &str,
+    unit: &str,
+    per: f64,
+) -> impl Iterator<Item = Figure> {
+    let all = [
+        ramp::over_time(found, of, unit, per),
+        ramp::response_times(found, of),
+    ];
+    all.into_iter().flatten()
+}
+
 /// A bench by second, its throughput in a unit of which a second has so many.
 pub(crate) fn seconds(result: &BenchResult, unit: &str, per: f64) -> Vec<Figure> {
     seconds::draw(result, unit, per)

@@ -96,8 +96,8 @@ impl Seconds<'_> {
     /// Percentiles of each second in which anything ended.
     fn response_times(&self) -> Option<Figure> {
         let lines: [Line; 3] = [
-            ("median", |of| of.p50_us),
-            ("99th percentile", |of| of.p99_us),
+            ("p50", |of| of.p50_us),
+            ("p99", |of| of.p99_us),
             ("longest", |of| of.max_us),
         ];
         let ended = self.samples.iter().filter(|of| of.max_us > 0);
@@ -108,11 +108,7 @@ impl Seconds<'_> {
             return None;
         }
         let y = Scale::logarithmic(values, Round::Tens, plain_time);
-        let mut legend: Vec<(LegendKey, String)> = lines
-            .iter()
-            .enumerate()
-            .map(|(place, (name, _))| (LegendKey::Series(Series(place)), (*name).to_owned()))
-            .collect();
+        let mut legend = named(&lines);
         let mut marks = self.ground(&mut legend);
         for (place, (name, us)) in lines.into_iter().enumerate() {
             let at = |of: &Sample| (middle(of), us(of).max(1) as f64);
@@ -149,11 +145,7 @@ impl Seconds<'_> {
             return None;
         }
         let y = Scale::from_zero(values, Round::Tens, plain);
-        let mut legend: Vec<(LegendKey, String)> = lines
-            .iter()
-            .enumerate()
-            .map(|(place, (name, _))| (LegendKey::Series(Series(place)), (*name).to_owned()))
-            .collect();
+        let mut legend = named(&lines);
         let mut marks = self.ground(&mut legend);
         for (place, (_, number)) in lines.into_iter().enumerate() {
             let points = self.samples.iter();
@@ -198,6 +190,14 @@ impl Seconds<'_> {
         }
         marks
     }
+}
+
+/// What lines of a chart are called.
+fn named(lines: &[Line]) -> Vec<(LegendKey, String)> {
+    let names = lines.iter().enumerate();
+    names
+        .map(|(place, (name, _))| (LegendKey::Series(Series(place)), (*name).to_owned()))
+        .collect()
 }
 
 /// The middle of a second, s.

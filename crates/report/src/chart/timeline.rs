@@ -1,6 +1,9 @@
 //! How fast the cells of a group were from the begin of their warm-ups on.
 
-use octavo_experiment::findings::{CellFindings, Findings, GroupFindings, Part, Stretch};
+use octavo_experiment::{
+    findings::{CellFindings, Findings, GroupFindings, Part, Stretch},
+    record::Source,
+};
 
 use super::{
     plot::{LegendKey, Mark, Plot},
@@ -80,8 +83,11 @@ pub(super) fn draw(findings: &Findings, group: &GroupFindings, drawn: Drawn) -> 
     let plot = Plot {
         title: format!("{what} over time, in {unit}{}", naming::in_group(group)),
         caption: format!(
-            "All executed the same transactions in turns, so what stands above each other was \
-             measured at about the same time.{}",
+            "Points above each other are the same transactions{}.{}",
+            match findings.source {
+                Source::Measured => ", measured at about the same time",
+                Source::Predicted => "",
+            },
             match begins.is_empty() {
                 true => "",
                 false => " Vertical lines are where sittings begin, with fresh copies.",

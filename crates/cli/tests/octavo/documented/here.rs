@@ -93,7 +93,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
     ),
     ("bench --ramp", &["--step=5s"]),
     ("bench --url", &["--workload=pgbench", "--scale=1"]),
-    ("bench", &["--duration=3s", "--warm-up-time=0s"]),
+    ("bench", &["--duration=5s", "--warm-up-time=0s"]),
     // The smallest range that a device is measured over.
     ("calibrate --device", &["--size=256MiB"]),
     ("calibrate", &["--size=64MiB", "--quick"]),

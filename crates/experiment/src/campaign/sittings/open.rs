@@ -531,12 +531,12 @@ impl Campaign<'_> {
             .filter_map(|cell| sitting.records.get(cell))
             .filter(|record| record.result.is_ok())
             .collect();
-        self.session.put_runs(&records, new)?;
-        if !new.is_empty() {
-            // Who is seated has a run now, or failed.
-            self.session
-                .put_warm_up(&std::mem::take(&mut sitting.warm_ups))?;
-        }
+        // Who is seated has a run with its first slices, or failed.
+        let warm_ups = match new.is_empty() {
+            true => Vec::new(),
+            false => std::mem::take(&mut sitting.warm_ups),
+        };
+        self.session.put_sitting(&records, &warm_ups, new)?;
         sitting.kept = self.slices.len();
         self.session.note_time()?;
         Ok(())

@@ -37,7 +37,7 @@ fn augment(command: Command, registry: &Registry) -> Command {
         .value_name("NAME")
         .value_parser(PossibleValuesParser::new(values).try_map(move |name| names.find(&name)))
         .help(format!(
-            "Workload [default: that of the loaded rows, else {default}]"
+            "Workload [default: the first that runs on the loaded rows, else {default}]"
         ));
     let flags = parameters(registry).into_iter().map(|(parameter, help)| {
         let flag = Arg::new(parameter.name)

@@ -25,7 +25,7 @@ use crate::{
 const PARTS: [u32; 3] = [20, 10, 5];
 
 /// The shortest run that is compared. Chosen.
-const SHORTEST: Duration = Duration::from_secs(4);
+const SHORTEST: Duration = Duration::from_secs(2);
 
 /// Ratios within this share of 1 make no difference, as in experiments by default.
 const MARGIN: f64 = 0.03;
@@ -74,7 +74,7 @@ pub enum BaselineError {
     NotClosed(String, &'static str),
     /// It says nothing of how throughput scatters.
     #[error(
-        "{0} must have at least 4 s of measured time, and commits in each fifth of it: repeat it with a \
+        "{0} must have at least 2 s of measured time, and commits in each fifth of it: repeat it with a \
          longer --duration"
     )]
     TooShort(String),
@@ -331,7 +331,7 @@ impl Comparable {
         let measured = load.series.iter().filter(|second| second.measured);
         let own = per_second(measured.map(|second| (second.counted, second.length)));
         let own = own.ok_or(
-            "the run must have at least 4 s of measured time, and commits in each fifth of it",
+            "the run must have at least 2 s of measured time, and commits in each fifth of it",
         )?;
         if self.counted_name != result.counted_name {
             let (first, second) = (&self.counted_name, &result.counted_name);
@@ -517,7 +517,7 @@ mod tests {
         assert_eq!(found.batches, 20);
         // Three alternating seconds a part: 1006.7 or 1013.3.
         assert!(found.low > 1007.0 && found.high < 1013.0, "{found:?}");
-        assert!(per_second(seconds([1000; 3])).is_none());
+        assert!(per_second(seconds([1000; 1])).is_none());
         assert!(per_second(seconds([1000, 0, 1000, 1000])).is_none());
         // A last second that is short, and one in which nothing ended.
         let short = [(1000, 1.0), (990, 1.0), (1010, 1.0), (1000, 1.0), (0, 0.01)];
@@ -626,14 +626,14 @@ mod tests {
                     json["seconds"][0]["length"] = huge.clone();
                     json["seconds"][1]["length"] = huge.clone();
                 }),
-                "at least 4 s",
+                "at least 2 s",
             ),
             (
                 earlier(|json| {
                     json["seconds"][0]["counted"] = u64::MAX.into();
                     json["seconds"][1]["counted"] = u64::MAX.into();
                 }),
-                "at least 4 s",
+                "at least 2 s",
             ),
             (
                 earlier(|json| json["load"] = serde_json::json!({"loop": "open"})),

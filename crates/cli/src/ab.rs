@@ -2,9 +2,11 @@
 
 use std::{
     fs,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -199,7 +201,10 @@ fn measure(
     // What cannot be is refused before A is measured.
     check_both(noise, both, budget)?;
     let carried = |settings: &CampaignSettings| {
-        campaign(settings, watcher).map_err(|error| (error, settings.directory.clone()))
+        // A thread is held to what it may change for good, and the next comparison and files come after.
+        let found = thread::scope(|scope| scope.spawn(|| campaign(settings, watcher)).join());
+        let found = found.unwrap_or_else(|panic| resume_unwind(panic));
+        found.map_err(|error| (error, settings.directory.clone()))
     };
     let noise = carried(noise)?;
     let spent = Duration::try_from_secs_f64(noise.spent_s).unwrap_or_default();

@@ -196,7 +196,7 @@ fn adopt_measured(
     let database = &plan.databases[0].name;
     let is_same = measured.workload == plan.workload
         && measured.own.is_none()
-        && measured.databases.iter().all(|of| of.name == *database);
+        && measured.databases.iter().any(|of| of.name == *database);
     if !is_same {
         return Ok(taken);
     }

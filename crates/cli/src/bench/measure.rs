@@ -73,7 +73,7 @@ pub(super) fn measure(
     let system = target.tested_system(env!("CARGO_PKG_VERSION"));
     let baseline = baseline.map(|baseline| {
         let wanted = WantedCell {
-            workload: wanted.workload.name(),
+            workload: wanted.workload.as_ref(),
             system: &system,
             clients: flags.connections(),
         };

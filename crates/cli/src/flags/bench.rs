@@ -149,7 +149,7 @@ pub(crate) struct BenchFlags {
     /// some minutes and 2 GB of memory
     #[arg(long, value_name = "FILE", hide_short_help = true,
         conflicts_with_all = ["directory", "url", "workload", "page_size", "mix", "distribution",
-            "ramp", "terminals", "rate", "pace", "duration", "transactions", "warm_up_time", "memory",
+            "ramp", "terminals", "rate", "pace", "duration", "transactions", "warm_up_time", "baseline", "memory",
             "isolation", "json", "html", "csv", "hdr_log"])]
     pub(crate) cpu_catalog: Option<PathBuf>,
 

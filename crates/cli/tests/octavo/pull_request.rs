@@ -142,11 +142,26 @@ fn two_versions_are_compared_beside_one_and_itself() {
     let directory = home.path().join("work");
     // Sixteen times the bytes for the same rows.
     let pages = ["--a=page-size=4K", "--b=page-size=64K", "--memory=2MiB"];
+    // Outside of the directories that measuring is held to.
+    let junit = home.path().join("junit.xml");
+    let written = format!("--junit={}", junit.display());
     let output = ab(
         &directory,
-        &[&pages[..], &["--json", "--fail-if=slower > 5%"]].concat(),
+        &[&pages[..], &["--json", "--fail-if=slower > 5%", &written]].concat(),
     );
     let said = complaint(&output);
+    assert!(
+        output
+            .status
+            .code()
+            .is_some_and(|code| [0, 3, 4].contains(&code)),
+        "{said}"
+    );
+    let suite = std::fs::read_to_string(&junit).unwrap();
+    assert!(
+        suite.contains("page-size=64K beside page-size=4K"),
+        "{suite}"
+    );
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     // Whether A differs from itself is this machine's matter.
     let is_quiet = !matches!(found["a_a_decision"].as_str(), Some("better" | "worse"));

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use octavo_driver::{Load, steady::Label};
 use octavo_storage::text::{self, TextError};
 use octavo_units::Seed;
-use octavo_workload::DataSpec;
+use octavo_workload::{DataSpec, Workload};
 use serde::Deserialize;
 
 use super::result::{BenchResult, BesideBaseline, Doubt, TestedSystem};
@@ -15,7 +15,7 @@ use crate::{
     directory::STORE,
     findings::{CellFindings, Findings},
     machine::{MachineUse, disturbances},
-    plan::Level,
+    plan::{Cell, Level, Storage},
     record::Source,
     statistics::{Decision, Estimate, Interval, decision},
     store::{Store, StoreError},
@@ -90,6 +90,12 @@ pub enum BaselineError {
         /// What there is.
         has: String,
     },
+    /// It is of other statements or rows of the user's own, or of built-in ones.
+    #[error("{0} measured other statements or other rows of yours: name a result of the same")]
+    OtherStatements(String),
+    /// It was not measured.
+    #[error("{0} was predicted, not measured: name measured results")]
+    Predicted(String),
     /// It is of another workload.
     #[error("{0} measured {1}, and this run measures {2}: name a result of the same workload")]
     OtherWorkload(String, String, String),
@@ -127,10 +133,10 @@ struct EarlierSecond {
 }
 
 /// What a run is of, which a baseline has to be like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct WantedCell<'a> {
-    /// The workload's short name.
-    pub workload: &'a str,
+    /// The workload.
+    pub workload: &'a dyn Workload,
     /// The database and its settings.
     pub system: &'a TestedSystem,
     /// Sessions.
@@ -149,6 +155,17 @@ impl WantedCell<'_> {
         words.push(Level::Clients(self.clients).with_noun());
         words.join(", ")
     }
+}
+
+/// What a cell is like, in words.
+fn words_of(cell: &Cell) -> String {
+    format!(
+        "{}, {} pages, {} of memory, {}",
+        cell.database,
+        cell.page_size,
+        cell.memory,
+        Level::Clients(cell.clients).with_noun()
+    )
 }
 
 impl Baseline {
@@ -178,12 +195,25 @@ impl Baseline {
     /// # Errors
     /// Where nothing is, or several cells are: see [`BaselineError`].
     pub fn like(self, wanted: &WantedCell<'_>) -> Result<Comparable, BaselineError> {
-        let was = match &self.found {
-            Found::Bench(found) => found.workload.clone(),
-            Found::Store(findings) => findings.plan.workload.to_string(),
+        let (was, own) = match &self.found {
+            Found::Bench(found) => (found.workload.clone(), found.own.clone()),
+            Found::Store(findings) => {
+                let plan = &findings.plan;
+                (plan.workload.to_string(), plan.own.as_ref().map(to_value))
+            }
         };
-        if was != wanted.workload {
-            let is = wanted.workload.to_owned();
+        let is = wanted.workload.name().to_owned();
+        let statements = |own: Option<serde_json::Value>| {
+            own.map(|own| (own["copy"]["name"].clone(), own["scripts"].clone()))
+        };
+        let (theirs, ours) = (
+            statements(own),
+            statements(wanted.workload.own().map(to_value)),
+        );
+        if theirs != ours {
+            return Err(BaselineError::OtherStatements(self.name));
+        }
+        if theirs.is_none() && was != is {
             return Err(BaselineError::OtherWorkload(self.name, was, is));
         }
         match self.found {
@@ -210,7 +240,7 @@ fn of_store(path: &Path, name: &str) -> Result<Found, BaselineError> {
     let foreign = |why: &str| BaselineError::Foreign(name.to_owned(), why.to_owned());
     let findings = findings.ok_or_else(|| foreign("it holds no plan yet"))?;
     let why = match (findings.source, findings.plan.ramp, findings.plan.pace()) {
-        (Source::Predicted, ..) => return Err(foreign("it was predicted, not measured")),
+        (Source::Predicted, ..) => return Err(BaselineError::Predicted(name.to_owned())),
         (_, Some(_), _) => "has ramps of clients",
         (_, _, Some(_)) => "has arrivals at times of their own",
         _ => return Ok(Found::Store(Box::new(findings))),
@@ -230,7 +260,7 @@ fn of_earlier(found: EarlierBench, name: String) -> Result<Comparable, BaselineE
         clients: found.clients,
         data: found.data,
         load: &found.load,
-        own: found.own.as_ref(),
+        storage: HERE,
         mix: &found.mix,
         seed: found.seed,
         measured: ONE_RUN,
@@ -268,7 +298,7 @@ fn of_cell(
         .filter_map(|of| Some((&of.cell, of.throughput?)))
         .collect();
     let [(cell, per_minute)] = like[..] else {
-        let has: Vec<String> = all.iter().map(|of| plan.cell_name(&of.cell)).collect();
+        let has: Vec<String> = all.iter().map(|of| words_of(&of.cell)).collect();
         return Err(BaselineError::Cells {
             store: name,
             count: like.len(),
@@ -297,7 +327,10 @@ fn of_cell(
         clients: cell.clients,
         data: cell.data,
         load: &to_value(load),
-        own: plan.own.as_ref().map(to_value).as_ref(),
+        storage: &match &cell.storage {
+            Storage::Own => HERE.to_owned(),
+            storage => storage.to_string(),
+        },
         mix: &mix.unwrap_or_default(),
         seed: plan.seed,
         measured: "in turns with other cells",
@@ -346,8 +379,8 @@ impl Comparable {
             per_second: self.per_second,
             ratio,
             decision: match doubt {
-                None => decision(&ratio, MARGIN),
-                Some(_) => Decision::Open,
+                None if ratio.says_something() => decision(&ratio, MARGIN),
+                _ => Decision::Open,
             },
             doubt,
             margin: MARGIN,
@@ -363,6 +396,9 @@ fn doubt(label: Label, machine: &MachineUse) -> Option<Doubt> {
     (!disturbances([machine]).is_empty()).then_some(Doubt::Disturbed)
 }
 
+/// The storage of a bench.
+const HERE: &str = "here";
+
 /// How a bench measures.
 const ONE_RUN: &str = "in one run";
 
@@ -374,8 +410,7 @@ struct OfRun<'a> {
     data: DataSpec,
     /// As JSON has it.
     load: &'a serde_json::Value,
-    /// The user's own rows and statements, as JSON has them.
-    own: Option<&'a serde_json::Value>,
+    storage: &'a str,
     mix: &'a str,
     seed: Seed,
     measured: &'a str,
@@ -386,7 +421,6 @@ impl OfRun<'_> {
     /// left out.
     fn conditions(&self) -> Vec<(String, String)> {
         let system = self.system;
-        let scripts = self.own.map(|own| own["scripts"].to_string());
         let all = [
             ("octavo", Some(self.octavo.to_owned())),
             ("database", Some(system.database.clone())),
@@ -397,7 +431,7 @@ impl OfRun<'_> {
             ("scale", Some(self.data.to_string())),
             ("clients", Some(self.clients.to_string())),
             ("arrivals", Some(self.load.to_string())),
-            ("scripts", scripts),
+            ("storage", Some(self.storage.to_owned())),
             ("mix", Some(self.mix.to_owned())),
             ("random seed", Some(self.seed.to_string())),
             ("measured", Some(self.measured.to_owned())),
@@ -416,7 +450,7 @@ fn conditions(result: &BenchResult) -> Vec<(String, String)> {
         clients: result.clients,
         data: result.data,
         load: &to_value(result.load),
-        own: result.own.as_ref().map(to_value).as_ref(),
+        storage: HERE,
         mix: &result.mix,
         seed: result.seed,
         measured: ONE_RUN,
@@ -504,6 +538,8 @@ fn log_rate((counted, length): (u64, Duration)) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use octavo_workload::{WorkloadName, WorkloadSpec};
+
     use super::*;
 
     fn seconds(rates: impl IntoIterator<Item = u64>) -> impl Iterator<Item = (u64, Duration)> {
@@ -555,7 +591,7 @@ mod tests {
             "measured": true, "length": {"secs": 1, "nanos": 0}, "counted": 1000
         });
         let mut json = serde_json::json!({
-            "octavo": "0.1.0", "counted_name": "transactions", "workload": "pgbench",
+            "octavo": "0.1.0", "counted_name": "transactions", "workload": "tpcc",
             "mix": "tpcb-like=1", "seed": 1, "clients": 1,
             "data": {"kind": "pgbench", "scale": 1, "row-bytes": 96},
             "load": {"loop": "closed", "terminals": 1},
@@ -586,8 +622,12 @@ mod tests {
         let path = home.path().join("x.json");
         std::fs::write(&path, text).unwrap();
         let system = system();
+        let workload = WorkloadName::default();
+        let data = workload.data_spec(&[("warehouses", 1)]).unwrap();
+        let spec = WorkloadSpec::new(workload, data, Seed::new(1));
+        let workload = spec.build().unwrap();
         Baseline::read(&path)?.like(&WantedCell {
-            workload: "pgbench",
+            workload: workload.as_ref(),
             system: &system,
             clients: 1,
         })
@@ -599,7 +639,7 @@ mod tests {
         assert!((found.per_second.estimate - 1000.0).abs() < 1e-9);
         assert_eq!(found.doubt, None);
         let has = |name: &str| found.conditions.iter().any(|(other, _)| other == name);
-        assert!(has("sync") && has("arrivals") && !has("scripts"));
+        assert!(has("sync") && has("arrivals") && has("storage"));
         let unsteady = earlier(|json| {
             let reason = serde_json::json!({"kind": "still-warming"});
             json["steadiness"]["label"] = serde_json::json!({"state": "not-steady", "why": reason});
@@ -644,8 +684,8 @@ mod tests {
                 "is a ramp",
             ),
             (
-                earlier(|json| json["workload"] = "tpcc".into()),
-                "measured tpcc, and this run",
+                earlier(|json| json["workload"] = "pgbench".into()),
+                "measured pgbench, and this run",
             ),
         ];
         for (text, said) in refused {
@@ -670,9 +710,11 @@ mod tests {
         let store = Store::open(&home.path().join(STORE)).unwrap();
         let findings = Findings::read(&store).unwrap().unwrap();
         let wanted = &findings.groups[0].cells[1];
+        let plan = &findings.plan;
+        let workload = plan.workload(plan.data[0]).unwrap();
         let like = |clients: u32, system: &TestedSystem| {
             Baseline::read(home.path()).unwrap().like(&WantedCell {
-                workload: "tpcc",
+                workload: workload.as_ref(),
                 system,
                 clients,
             })

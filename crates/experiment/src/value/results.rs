@@ -63,7 +63,7 @@ pub enum ValueError {
         known: Vec<String>,
     },
     /// A scale that no machine can be of.
-    #[error("scale {scale} must be from {SCALE_MIN} to {SCALE_MAX}")]
+    #[error("times {scale} must be from {SCALE_MIN} to {SCALE_MAX}")]
     Scale {
         /// What was asked.
         scale: f64,

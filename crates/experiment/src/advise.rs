@@ -7,7 +7,7 @@ use octavo_workload::{DataSpec, WorkloadError, WorkloadName, WorkloadSpec, ycsb:
 
 use crate::{
     error::CampaignError,
-    plan::{Design, Factor, Plan, Storage, TestedDatabase},
+    plan::{Design, Factor, MARGIN, Plan, Storage, TestedDatabase},
 };
 
 /// How many times larger than the largest memory the data has to be.
@@ -29,7 +29,7 @@ pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, Ca
         own: None,
         isolation: None,
         seed: Seed::new(1),
-        margin: 0.03,
+        margin: MARGIN,
         design: Design::Race,
         data: vec![rows(workload, &[])?],
         storages: vec![Storage::Own],

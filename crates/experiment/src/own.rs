@@ -21,7 +21,7 @@ use crate::{
     advise::DATA_OVER_MEMORY,
     causes::with_causes,
     machine,
-    plan::{Design, Factor, Level, OwnSettings, Plan, Storage, TestedDatabase},
+    plan::{Design, Factor, Level, MARGIN, OwnSettings, Plan, Storage, TestedDatabase},
 };
 
 /// Why there is no such plan.
@@ -176,7 +176,7 @@ pub fn plan(
         distribution: None,
         isolation: None,
         seed: Seed::new(1),
-        margin: 0.03,
+        margin: MARGIN,
         design: Design::Race,
         data: vec![own::data(&users)],
         own: Some(Arc::new(users)),

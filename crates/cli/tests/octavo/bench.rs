@@ -585,7 +585,7 @@ fn a_run_is_set_beside_an_earlier_one() {
             .any(|of| of["name"] == "octavo" && of["first"] == "0.0.1"),
         "{differences:?}"
     );
-    // Where one of the two was disturbed or not steady, nothing is told.
+    // A disturbed or unsteady run decides nothing.
     let (decision, code) = match beside["doubt"].is_null() {
         true => ("worse", 3),
         false => ("open", 4),

@@ -15,7 +15,7 @@ use crate::{
     directory::STORE,
     findings::{CellFindings, Findings},
     machine::{MachineUse, disturbances},
-    plan::{Cell, Level, Storage},
+    plan::{Cell, Level, MARGIN, Storage},
     record::Source,
     statistics::{Decision, Estimate, Interval, decision},
     store::{Store, StoreError},
@@ -26,9 +26,6 @@ const PARTS: [u32; 3] = [20, 10, 5];
 
 /// The shortest run that is compared. Chosen.
 const SHORTEST: Duration = Duration::from_secs(2);
-
-/// Ratios within this share of 1 make no difference, as in experiments by default.
-const MARGIN: f64 = 0.03;
 
 /// An earlier result, which may be of anything.
 #[derive(Debug)]
@@ -190,7 +187,7 @@ impl Baseline {
         Ok(Self { name, found })
     }
 
-    /// What of it is like a run.
+    /// The part of it that is comparable with a run.
     ///
     /// # Errors
     /// Where nothing is, or several cells are: see [`BaselineError`].
@@ -261,7 +258,7 @@ fn of_earlier(found: EarlierBench, name: String) -> Result<Comparable, BaselineE
         data: found.data,
         load: &found.load,
         storage: HERE,
-        mix: &found.mix,
+        mix: Some(&found.mix),
         seed: found.seed,
         measured: ONE_RUN,
     }
@@ -317,7 +314,8 @@ fn of_cell(
     let load = Load::Closed {
         terminals: cell.clients,
     };
-    let mix = plan.workload(cell.data).map(|workload| {
+    // Of statements whose copy is gone it is not known.
+    let mix = plan.workload(cell.data).ok().map(|workload| {
         let mix = workload.mix();
         mix.describe(workload.transactions()).to_string()
     });
@@ -331,7 +329,7 @@ fn of_cell(
             Storage::Own => HERE.to_owned(),
             storage => storage.to_string(),
         },
-        mix: &mix.unwrap_or_default(),
+        mix: mix.as_deref(),
         seed: plan.seed,
         measured: "in turns with other cells",
     }
@@ -411,7 +409,7 @@ struct OfRun<'a> {
     /// As JSON has it.
     load: &'a serde_json::Value,
     storage: &'a str,
-    mix: &'a str,
+    mix: Option<&'a str>,
     seed: Seed,
     measured: &'a str,
 }
@@ -432,7 +430,7 @@ impl OfRun<'_> {
             ("clients", Some(self.clients.to_string())),
             ("arrivals", Some(self.load.to_string())),
             ("storage", Some(self.storage.to_owned())),
-            ("mix", Some(self.mix.to_owned())),
+            ("mix", self.mix.map(str::to_owned)),
             ("random seed", Some(self.seed.to_string())),
             ("measured", Some(self.measured.to_owned())),
         ];
@@ -451,7 +449,7 @@ fn conditions(result: &BenchResult) -> Vec<(String, String)> {
         data: result.data,
         load: &to_value(result.load),
         storage: HERE,
-        mix: &result.mix,
+        mix: Some(&result.mix),
         seed: result.seed,
         measured: ONE_RUN,
     }

@@ -91,6 +91,9 @@ pub struct Plan {
     pub reference: Option<Level>,
 }
 
+/// Ratios within this share of 1 make no difference, where nobody says otherwise. Chosen.
+pub(crate) const MARGIN: f64 = 0.03;
+
 /// How long slices and warm-ups are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SliceLength {

@@ -72,7 +72,7 @@ pub(crate) fn ramp_over_time(
     all.into_iter().flatten()
 }
 
-/// A bench by second, its throughput in a unit of which a second has so many.
+/// A bench by second. `per` converts a rate a second to `unit`.
 pub(crate) fn seconds(result: &BenchResult, unit: &str, per: f64) -> Vec<Figure> {
     seconds::draw(result, unit, per)
 }

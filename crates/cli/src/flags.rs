@@ -4,6 +4,7 @@ mod ab;
 mod bench;
 mod curve;
 mod experiment;
+mod fleet;
 pub(crate) mod itself;
 mod own;
 mod plan;
@@ -19,6 +20,7 @@ pub(crate) use bench::{
 };
 pub(crate) use curve::CurveFlags;
 pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
+pub(crate) use fleet::{FleetCommand, FleetFlags, FleetScriptFlags, SchedulerName};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
 pub(crate) use own::{OwnFlags, database_of};
 pub(crate) use plan::{PlanCheckFlags, PlanCommand, PlanFlags};
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Plan(PlanFlags),
     /// Run the experiment that a plan file describes
     Run(RunFlags),
+    /// Run a plan on many hosts, with a scheduler that is there
+    Fleet(FleetFlags),
     /// Drive one database with one workload
     Bench(BenchFlags),
     /// Load the rows of a workload, for bench

@@ -29,6 +29,8 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
             Guide::new("plan", include_str!("guide/plan.md")),
             Guide::new("plan check", include_str!("guide/plan-check.md")),
             Guide::new("run", include_str!("guide/run.md")),
+            Guide::new("fleet", include_str!("guide/fleet.md")),
+            Guide::new("fleet script", include_str!("guide/fleet-script.md")),
             Guide::new("bench", include_str!("guide/bench.md")),
             Guide::new("load", include_str!("guide/load.md")),
             Guide::new("calibrate", include_str!("guide/calibrate.md")),

@@ -17,6 +17,7 @@ mod documents;
 mod emulate;
 mod failure;
 mod flags;
+mod fleet;
 mod guide;
 mod host;
 mod interrupt;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Command::Advise(flags) => advise::advise(flags),
         Command::Run(flags) => run::run(flags),
         Command::Plan(flags) => plans::plan(flags),
+        Command::Fleet(flags) => fleet::fleet(flags),
         Command::Calibrate(flags) => calibrate::calibrate(flags),
         Command::Devices(flags) => devices::devices(flags),
         Command::Emulate(flags) => emulate::emulate(flags),

@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 21] = [
+const RUN: [&str; 22] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -27,6 +27,7 @@ const RUN: [&str; 21] = [
     "docs/devices.md",
     "docs/emulation.md",
     "docs/energy.md",
+    "docs/fleet.md",
     "docs/how-to.md",
     "docs/libmdbx.md",
     "docs/metrics.md",
@@ -94,6 +95,7 @@ fn command_line_page_works() {
     scene.write("prices.toml", &block("docs/value.md", "toml", "[prices]"));
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
+    scene.write("hosts.txt", "n1\nn2\nn3\n");
     scene.write("trace.lis", &traced());
     own_files(&scene);
     scene.write("my-study.toml", &written("studies/pure-2012.toml"));
@@ -127,6 +129,14 @@ fn energy_page_works() {
     let scene = Scene::new();
     scene.write("mine.toml", &block("docs/energy.md", "toml", "processors"));
     scene.types("docs/energy.md");
+}
+
+#[test]
+fn fleet_page_works() {
+    let scene = Scene::new();
+    scene.write("plan.toml", &small_plan());
+    scene.write("hosts.txt", "n1\nn2\nn3\n");
+    scene.types("docs/fleet.md");
 }
 
 #[test]

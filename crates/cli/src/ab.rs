@@ -60,6 +60,7 @@ pub(crate) fn ab(mut flags: Box<AbFlags>) -> Result<(), Failure> {
         chosen_sizes: None,
         program: program()?,
         keep_data: flags.campaign.keep_data,
+        part: None,
         later: Vec::new(),
         // Their budgets are parts of one.
         command: None,

@@ -5,7 +5,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use octavo_device::{fit::Fit, profile::Profile};
 use octavo_emulate::Statistics;
-use octavo_experiment::{check::CheckResult, dataset::Manifest, forecast::Forecast};
+use octavo_experiment::{
+    check::CheckResult,
+    dataset::Manifest,
+    fleet::{EndedPart, Merged},
+    forecast::Forecast,
+};
 use octavo_report::Schemas;
 
 use crate::{failure::Failure, print};
@@ -98,8 +103,10 @@ fn schema() -> String {
     Schemas::of_reports()
         .with_format::<Forecast>("dry-run", "advise --dry-run and run --dry-run")
         .with_format::<CheckResult>("check", "check")
+        .with_format::<Merged>("merge", "merge")
         .with_format::<Fit>("devices-fit", "devices fit")
         .with_format::<Statistics>("emulate", "emulate")
+        .without_format::<EndedPart>("part", "run --sitting and predict --shard")
         .without_format::<Manifest>("load", "load")
         .without_format::<Profile>("calibrate", "calibrate")
         .to_json()

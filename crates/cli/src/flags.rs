@@ -25,7 +25,7 @@ pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
 pub(crate) use own::{OwnFlags, database_of};
 pub(crate) use plan::{PlanCheckFlags, PlanCommand, PlanFlags};
 pub(crate) use results::{
-    ALL_STUDIES, CompareFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
+    ALL_STUDIES, CompareFlags, MergeFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
 };
 pub(crate) use storage::{
     CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, LeadFlags,
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Ab(Box<AbFlags>),
     /// Compare two results, cell by cell
     Compare(CompareFlags),
+    /// Bring sittings or shards of a plan together
+    Merge(MergeFlags),
     /// Repeat a published study: published, predicted and measured
     Reproduce(ReproduceFlags),
     /// Draw what buffers of all sizes miss of a trace

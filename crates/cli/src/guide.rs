@@ -41,6 +41,7 @@ pub(crate) const GROUPS: [(&str, &[Guide]); 4] = [
         "Look",
         &[
             Guide::new("report", include_str!("guide/report.md")),
+            Guide::new("merge", include_str!("guide/merge.md")),
             Guide::new("check", include_str!("guide/check.md")),
             Guide::new("devices", include_str!("guide/devices.md")),
             Guide::new("devices show", include_str!("guide/devices-show.md")),

@@ -24,6 +24,7 @@ mod interrupt;
 mod limits;
 mod load;
 mod manual;
+mod merge;
 mod metrics;
 mod outcome;
 mod output;
@@ -39,6 +40,7 @@ mod reproduce;
 mod run;
 mod samples;
 mod shell;
+mod sitting;
 mod system;
 mod usage;
 mod value;
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         Command::Reproduce(flags) => reproduce::reproduce(flags),
         Command::Report(flags) => report::report(flags),
         Command::Compare(flags) => compare::compare(flags),
+        Command::Merge(flags) => merge::run(flags),
         Command::Ab(flags) => ab::ab(flags),
         Command::Value(flags) => value::value(flags),
         Command::Curve(flags) => curve::curve(&flags),

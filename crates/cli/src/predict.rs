@@ -377,6 +377,7 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         program: PathBuf::new(),
         keep_data: false,
         until: None,
+        part: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

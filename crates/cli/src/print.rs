@@ -102,6 +102,12 @@ pub(crate) fn value(value: &impl serde::Serialize) -> Result<(), Failure> {
     text(&format!("{json}\n"))
 }
 
+/// Prints a value as JSON on one line, for programs that read lines.
+pub(crate) fn line(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string(value).context("write as JSON")?;
+    text(&format!("{json}\n"))
+}
+
 /// Prints text.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     write(&visible(text))

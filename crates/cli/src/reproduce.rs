@@ -180,6 +180,7 @@ fn measure(
         program: program()?,
         keep_data: flags.campaign.keep_data,
         until: None,
+        part: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),

@@ -15,7 +15,8 @@ use octavo_experiment::{
 };
 
 use crate::{
-    devices::storage, failure::Failure, flags::RunFlags, host::program, outcome, watcher::Watcher,
+    devices::storage, failure::Failure, flags::RunFlags, host::program, outcome, sitting,
+    watcher::Watcher,
 };
 
 pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
@@ -53,6 +54,7 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
         program: program()?,
         keep_data: flags.campaign.keep_data,
         until: None,
+        part: None,
         later: Vec::new(),
         command: Some(outcome::command()),
         octavo_version: env!("CARGO_PKG_VERSION"),
@@ -60,6 +62,15 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let failure = |error| failure(error, &file, &flags, &settings);
     if flags.dry_run.is_dry {
         return outcome::forecast(&settings, flags.print, failure);
+    }
+    if let (Some(sittings), Some(into)) = (flags.part.sitting, &flags.part.into) {
+        return sitting::sittings(
+            sittings,
+            into,
+            flags.part.host.as_deref(),
+            &settings,
+            &watcher,
+        );
     }
     let result = campaign(&settings, &watcher);
     watcher.finish();

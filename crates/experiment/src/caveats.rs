@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 pub use crate::budget::OverBudget;
 use crate::{
+    fleet::PartKind,
     lockstep::Movement,
     machine::{Cause, Disturbance},
     plan::Cell,
@@ -397,6 +398,27 @@ pub enum Caveat {
     },
     /// The fewest passes that compare anything took longer than the budget.
     OverBudget(OverBudget),
+    /// A plan that was divided was carried out on few hosts.
+    FewHosts {
+        /// How many.
+        hosts: usize,
+    },
+    /// Parts of the plan are missing.
+    PartsMissing {
+        /// What a part is.
+        kind: PartKind,
+        /// How many.
+        missing: usize,
+        /// Of how many.
+        of: u32,
+        /// On which hosts attempts at them were lost.
+        on: Vec<String>,
+    },
+    /// Classes of hosts have other verdicts.
+    ClassesDiffer {
+        /// How many classes there are.
+        classes: usize,
+    },
     /// Other runs gave no result.
     RunsFailed {
         /// So many.
@@ -487,6 +509,7 @@ impl Caveat {
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::NoCheckpoint { .. }
+            | Self::ClassesDiffer { .. }
             | Self::HardlyMerged { .. }
             | Self::SittingsApart { .. }
             | Self::RatioMoved { .. }
@@ -530,6 +553,8 @@ impl Caveat {
             | Self::SmallData { .. }
             | Self::RunsLost { .. }
             | Self::DoNotFit { .. }
+            | Self::FewHosts { .. }
+            | Self::PartsMissing { .. }
             | Self::RunsFailed { .. } => Severity::Amount,
             Self::Screened { .. }
             | Self::NoDeviceCounters

@@ -129,9 +129,7 @@ impl CampaignError {
                 | DatabaseError::Source { .. }
                 | DatabaseError::Unknown { .. },
             ) => true,
-            Self::Store(error) => {
-                !matches!(error, StoreError::Full { .. } | StoreError::Sqlite { .. })
-            }
+            Self::Store(error) => error.is_bad_input(),
             _ => false,
         }
     }

@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::{
     caveats::{self, Caveat},
+    fleet::Fleet,
     lockstep::{Horizon, Judgement, Screened},
     own_sizes::ChosenSizes,
     plan::Plan,
@@ -122,6 +123,9 @@ pub struct Findings {
     pub chosen_sizes: Option<ChosenSizes>,
     /// What another disk would change, predicted; empty where nothing is.
     pub elsewhere: Vec<OtherDisk>,
+    /// The parts of the plan and the hosts that carried them out, where it was divided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// What a reader must know before believing the figures, the worst first.
     #[serde(serialize_with = "caveats::with_severity")]
     #[schemars(with = "Vec<caveats::Rated<'_>>")]

@@ -33,6 +33,7 @@ mod error;
 pub mod executor;
 pub mod figures;
 pub mod findings;
+pub mod fleet;
 pub mod forecast;
 pub mod inputs;
 pub mod lockstep;

@@ -65,6 +65,18 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The level that it says to use, be it another one or the same; `None` where it says none.
+    pub fn advised(&self) -> Option<&Level> {
+        match self {
+            Self::Use { level, .. } | Self::Keep { level, .. } | Self::Alone { level } => {
+                Some(level)
+            }
+            Self::Cold { .. } | Self::Inconclusive { .. } => None,
+        }
+    }
+}
+
 /// Puts what is known of a group into the plan's words.
 pub(crate) fn verdict(
     plan: &Plan,

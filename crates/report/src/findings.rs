@@ -12,7 +12,7 @@ use octavo_experiment::{
 use crate::{
     chart,
     document::{Block, Depth, Document, Figure, Section},
-    naming,
+    fleet, naming,
     number::{clock, distinct, join},
     profile,
     sentence::{self, Answer},
@@ -45,7 +45,16 @@ pub(crate) fn document(findings: &Findings) -> Document {
     let (first, rest) = groups.split_at(fitting(&groups));
     let begin = [summary(findings, first, rest.len()), more(findings, rest)];
     let others = [
-        throughput, over_time, io, latency, stability, disk, load, setup, method,
+        throughput,
+        fleet::section,
+        over_time,
+        io,
+        latency,
+        stability,
+        disk,
+        load,
+        setup,
+        method,
     ];
     let others = others.map(|section| section(findings));
     let mut document = Document {

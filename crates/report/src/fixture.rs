@@ -478,6 +478,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
         audit: audit(),
         chosen_sizes: None,
         elsewhere: Vec::new(),
+        fleet: None,
         caveats: vec![Caveat::RunsFailed { runs: 1 }],
         plan,
     }

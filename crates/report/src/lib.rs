@@ -23,6 +23,7 @@ mod experiment;
 mod findings;
 #[cfg(test)]
 mod fixture;
+mod fleet;
 mod forecast;
 mod html;
 mod json;
@@ -53,6 +54,7 @@ pub use curve::curve;
 pub use devices::{described, devices, machines, twin};
 pub use document::Document;
 pub use experiment::findings;
+pub use fleet::merged;
 pub use forecast::forecast;
 pub use json::{
     FORMAT, bench_json, compare_json, curve_json, device_json, devices_json, findings_json, json,

@@ -20,6 +20,7 @@ use crate::{
     metrics::MetricsFlag,
     print::PrintFlags,
     progress::ProgressFlags,
+    sitting::Sittings,
     system::{SystemFlags, defaults, predicted_name, recorded_titles, sizes},
     workload::{WorkloadFlags, without_loaded_rows},
 };
@@ -279,6 +280,31 @@ pub(crate) struct PredictFlags {
     pub(crate) progress: ProgressFlags,
 }
 
+/// A part of a plan of which others do the rest.
+#[derive(Debug, Args)]
+pub(crate) struct PartFlags {
+    /// Carry out one sitting of the plan, as one of many hosts
+    ///
+    /// Its number from 0, such as 7, 7/12 of 12, or several: 0-3/12. auto takes it from the
+    /// environment that a scheduler gives (octavo docs fleet). Budget and passes are of each
+    /// sitting. octavo merge brings sittings together
+    #[arg(long, value_name = "N|auto", requires = "into", conflicts_with_all = ["directory", "dry_run"])]
+    pub(crate) sitting: Option<Sittings>,
+
+    /// Where sittings go, each in a directory of its own
+    #[arg(long, value_name = "DIR", requires = "sitting", value_parser = directory())]
+    pub(crate) into: Option<PathBuf>,
+
+    /// What this host is called, where the system has the name of a container
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "sitting",
+        hide_short_help = true
+    )]
+    pub(crate) host: Option<String>,
+}
+
 #[derive(Debug, Args)]
 #[command(
     mut_arg("budget", |flag| flag.help("Total time, instead of the plan's")),
@@ -296,6 +322,9 @@ pub(crate) struct RunFlags {
     /// the plan's name without its ending]
     #[arg(value_parser = directory())]
     pub(crate) directory: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) part: PartFlags,
 
     #[command(flatten)]
     pub(crate) dry_run: DryRunFlag,

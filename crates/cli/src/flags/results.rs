@@ -56,6 +56,21 @@ pub(crate) struct CompareFlags {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct MergeFlags {
+    /// A new or empty directory for octavo.db, or that of an earlier merge of the same plan, to
+    /// which is added
+    #[arg(value_parser = directory())]
+    pub(crate) into: PathBuf,
+
+    /// Stores of octavo run --sitting or octavo predict --shard, or their directories
+    #[arg(required = true, value_name = "STORE")]
+    pub(crate) stores: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ValueFlags {
     /// Directories of earlier advise, run or predict, or their octavo.db. Several
     /// stand beside each other

@@ -33,11 +33,6 @@
 //! Several schedulers are there at once where one runs within another, and variables of the outer
 //! one are inherited. [`INNERMOST_FIRST`] is the order in which they are asked.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "for run --sitting auto and predict --shard auto")
-)]
-
 use std::ffi::OsString;
 
 use anyhow::{anyhow, bail, ensure};

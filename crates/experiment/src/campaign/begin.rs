@@ -117,7 +117,11 @@ fn carry_out(
         let monitor = Monitor::new(observer, earlier, Some(expected));
         return Ramps::begin(settings, ramp, store, &monitor)?.carry_out(&mut executor);
     }
-    let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
+    let earlier = match settings.part {
+        Some(_) => Duration::ZERO,
+        None => store.time_spent()?,
+    };
+    let monitor = Monitor::new(observer, earlier, settings.budget);
     let monitor = match settings.passes {
         None => monitor.with_limit(settings.budget),
         Some(_) => monitor,
@@ -126,7 +130,7 @@ fn carry_out(
     // For predicting other disks.
     let kept = settings
         .budget
-        .filter(|_| plan.compared_elsewhere().is_some());
+        .filter(|_| plan.compared_elsewhere().is_some() && settings.part.is_none());
     let kept = kept.map_or(Duration::ZERO, budget::elsewhere);
     let campaign = Campaign::new(settings, store, executor.source(), &monitor)?.keeping(kept);
     let session = campaign.session();
@@ -140,7 +144,7 @@ fn carry_out(
     let mut store = Store::open_or_create(&path)?;
     // Nothing else is known than when it was predicted.
     let is_known = !findings.elsewhere.is_empty() && store.slices()?.len() == before;
-    if !is_known && settings.command.is_some() {
+    if !is_known && settings.command.is_some() && settings.part.is_none() {
         findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, &monitor)?;
         store.extend_session(session, monitor.session())?;
         findings.spent_s = store.time_spent()?.as_secs_f64();
@@ -319,7 +323,8 @@ fn keep_warm_up(
 /// Whether earlier sessions have done all that this one is to do.
 pub(super) fn is_done(settings: &CampaignSettings) -> Result<bool, StoreError> {
     let path = settings.directory.join(STORE);
-    if !path.exists() {
+    // Each attempt at a part is a new one.
+    if settings.part.is_some() || !path.exists() {
         return Ok(false);
     }
     let plan = &settings.plan;

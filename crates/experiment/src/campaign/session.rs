@@ -11,6 +11,7 @@ use crate::{
     error::CampaignError,
     executor::Executor,
     findings::Findings,
+    fleet::PartOutcome,
     lockstep::{Slice, WarmUpBlock},
     monitor::Monitor,
     plan::{Cell, Factor, SnapshotKey},
@@ -38,12 +39,16 @@ impl<'a> Session<'a> {
     /// When the store cannot be written.
     pub(super) fn begin(
         settings: &'a CampaignSettings,
-        store: Store,
+        mut store: Store,
         monitor: &'a Monitor<'a>,
     ) -> Result<Self, StoreError> {
+        let number = match &settings.part {
+            Some(part) => store.begin_part(part, settings.octavo_version)?,
+            None => store.begin_session()?,
+        };
         Ok(Self {
             settings,
-            number: store.begin_session()?,
+            number,
             store,
             monitor,
             without_time: Vec::new(),
@@ -65,12 +70,24 @@ impl<'a> Session<'a> {
         result: Result<(), CampaignError>,
         executor: &mut dyn Executor,
     ) -> Result<Findings, CampaignError> {
-        let noted = self.note_time();
+        let noted = self.note_time().and_then(|()| self.note_outcome(&result));
         result.map_err(|error| self.explain(error))?;
         noted?;
         let findings = Findings::read(&self.store)?.expect("the plan was adopted");
         executor.clear_up(self.settings.keep_data, self.monitor);
         Ok(findings)
+    }
+
+    /// Keeps how a part ended.
+    fn note_outcome(&self, result: &Result<(), CampaignError>) -> Result<(), StoreError> {
+        let outcome = match result {
+            Ok(()) => PartOutcome::Done,
+            Err(_) => PartOutcome::Incomplete,
+        };
+        match self.settings.part {
+            Some(_) => self.store.end_part(self.number, outcome),
+            None => Ok(()),
+        }
     }
 
     /// A full disk makes many calls fail: all of these become one error.

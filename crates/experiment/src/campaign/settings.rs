@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     condition::{Condition, Holds},
+    fleet::Part,
     own_sizes::ChosenSizes,
     plan::{Plan, SliceLength},
     prediction::Prediction,
@@ -45,6 +46,9 @@ pub struct CampaignSettings {
     pub keep_data: bool,
     /// Before what, besides budget and passes, a plan ends whose cells are all measured to the end.
     pub until: Option<Until>,
+    /// Which part of the plan to carry out, where others do the rest: a sitting. Budget and passes are
+    /// of the part then.
+    pub part: Option<Part>,
     /// Directories that this process writes to afterwards: it is held to its own and these.
     pub later: Vec<PathBuf>,
     /// The command that began it, without its budget, to be repeated with

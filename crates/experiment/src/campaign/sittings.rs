@@ -79,7 +79,11 @@ impl<'a> Campaign<'a> {
         monitor: &'a Monitor<'a>,
     ) -> Result<Self, CampaignError> {
         let groups = settings.plan.groups();
-        let slices = store.slices()?;
+        // A part is by itself, whatever others are in the same store.
+        let slices = match settings.part {
+            Some(_) => Vec::new(),
+            None => store.slices()?,
+        };
         let sittings = groups
             .iter()
             .map(|group| {
@@ -92,7 +96,10 @@ impl<'a> Campaign<'a> {
             .collect();
         // Of earlier sessions it is not known how much of the rest was loading.
         let measured: Duration = slices.iter().map(|slice| slice.elapsed).sum();
-        let around = store.time_spent()?.saturating_sub(measured);
+        let around = match settings.part {
+            Some(_) => Duration::ZERO,
+            None => store.time_spent()?.saturating_sub(measured),
+        };
         let beginning = slices
             .last()
             .map_or(Duration::ZERO, |last| around / 2 / (last.key.sitting + 1));
@@ -100,7 +107,10 @@ impl<'a> Campaign<'a> {
             settings,
             source,
             cells: settings.plan.cells(),
-            first: store.next_sitting()?,
+            first: match &settings.part {
+                Some(part) => part.number,
+                None => store.next_sitting()?,
+            },
             horizon: settings.passes.map(|passes| Horizon::Passes { passes }),
             session: Session::begin(settings, store, monitor)?,
             monitor,
@@ -180,7 +190,18 @@ impl<'a> Campaign<'a> {
             if live.is_empty() {
                 return self.explain_nothing(&due);
             }
+            let groups = live.len();
             let turn = self.turn(executor, live)?;
+            if self.settings.part.is_some() {
+                if turn.len() < groups {
+                    return Err(CampaignError::Setting(format!(
+                        "a sitting has all cells of a plan at the same time, and this machine has room \
+                         for {} of {groups} groups: make a plan for each group",
+                        turn.len()
+                    )));
+                }
+                self.sittings_left = 1;
+            }
             match self.sit(executor, &turn) {
                 Err(CampaignError::UsedUp { budget_s }) if !self.slices.is_empty() => {
                     self.monitor.note(&format!(
@@ -191,6 +212,17 @@ impl<'a> Campaign<'a> {
                 }
                 sat => sat?,
             }
+            if self.settings.part.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The number of the sitting that comes next.
+    fn next_sitting(&self) -> Result<u32, StoreError> {
+        match &self.settings.part {
+            Some(part) => Ok(part.number),
+            None => self.session.store.next_sitting(),
         }
     }
 

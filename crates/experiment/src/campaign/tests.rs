@@ -287,6 +287,7 @@ fn settings(directory: &Path, plan: Plan) -> CampaignSettings {
         program: PathBuf::new(),
         keep_data: false,
         until: None,
+        part: None,
         later: Vec::new(),
         command: Some("octavo advise".into()),
         octavo_version: "0",

@@ -19,8 +19,9 @@ use super::{
 };
 use crate::{
     caveats::{Caveat, MovedRatio, YoungPasses},
+    fleet::{Fleet, PartKind},
     inputs::{Input, InputName},
-    lockstep::{Batch, Movement},
+    lockstep::{Batch, HOSTS_QUOTED, Movement},
     machine,
     plan::{Cell, Plan},
     record::{Figures, Source},
@@ -152,6 +153,37 @@ fn no_checkpoint(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
         log: logs.max().unwrap_or_default(),
         share,
     })
+}
+
+/// Reasons to doubt what the parts of a plan say.
+pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let hosts = fleet.hosts();
+    if fleet.kind == PartKind::Sitting && hosts < HOSTS_QUOTED {
+        caveats.push(Caveat::FewHosts { hosts });
+    }
+    if !fleet.missing.is_empty() {
+        let mut on: Vec<String> = fleet
+            .lost
+            .iter()
+            .filter(|lost| !lost.has_another)
+            .map(|lost| lost.host.name.clone())
+            .collect();
+        on.sort();
+        on.dedup();
+        caveats.push(Caveat::PartsMissing {
+            kind: fleet.kind,
+            missing: fleet.missing.len(),
+            of: fleet.wanted,
+            on,
+        });
+    }
+    if fleet.agree == Some(false) {
+        caveats.push(Caveat::ClassesDiffer {
+            classes: fleet.classes.len(),
+        });
+    }
+    caveats
 }
 
 pub(super) fn found_caveats(

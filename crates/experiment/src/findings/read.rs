@@ -1,13 +1,13 @@
 //! A store's findings.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use octavo_device::profile::Profile;
 
 use super::{
     Findings, GroupFindings, LENGTHS, RampEnd, ScreenedPasses, WARM_UP,
     cell::{ByCell, Predicted},
-    found_caveats::found_caveats,
+    found_caveats::{found_caveats, of_fleet},
     per_transaction::per_transaction,
     ramps,
     timeline::{Executed, timelines},
@@ -15,8 +15,9 @@ use super::{
 use crate::{
     budget::OverBudget,
     caveats::{self, Caveat},
+    fleet::{ClassParts, Fleet},
     inputs::Inputs,
-    lockstep::{self, Horizon, Judgement, Slice},
+    lockstep::{self, Horizon, HostRatios, Judgement, Slice, over_hosts},
     own_sizes::ChosenSizes,
     plan::{Design, Plan},
     prediction::{Expected, OtherDisk},
@@ -33,6 +34,50 @@ impl Findings {
     /// # Errors
     /// When the store cannot be read or holds what Octavo does not write.
     pub fn read(store: &Store) -> Result<Option<Self>, StoreError> {
+        let parts = store.parts()?;
+        if parts.is_empty() {
+            let read = Self::read_alone(store, &BTreeMap::new())?;
+            return Ok(read.map(|(findings, _)| findings));
+        }
+        let classes = store.classes(&parts)?;
+        let classes = ClassParts::of(&parts, &classes);
+        let mut first = None;
+        let mut of_classes = Vec::new();
+        for class in &classes {
+            let copy = match classes.len() {
+                1 => None,
+                _ => Some(store.of_parts(&class.parts)?),
+            };
+            let read = Self::read_alone(copy.as_ref().unwrap_or(store), &class.host_of())?;
+            let Some((findings, ratios)) = read else {
+                continue;
+            };
+            let plan = &findings.plan;
+            let found = (&*plan.groups(), &*findings.groups);
+            of_classes.push(class.findings(&parts, found, &ratios, plan.margin));
+            first = first.or(Some(findings));
+        }
+        let mut findings = match first {
+            Some(findings) => findings,
+            // No part counts.
+            None => match Self::read_alone(store, &BTreeMap::new())? {
+                Some((findings, _)) => findings,
+                None => return Ok(None),
+            },
+        };
+        if let Some(fleet) = Fleet::new(&parts, of_classes) {
+            findings.caveats.extend(of_fleet(&fleet));
+            caveats::sort(&mut findings.caveats);
+            findings.fleet = Some(fleet);
+        }
+        Ok(Some(findings))
+    }
+
+    /// What a store says whose sittings were on these hosts.
+    fn read_alone(
+        store: &Store,
+        host_of: &BTreeMap<u32, usize>,
+    ) -> Result<Option<(Self, HostRatios)>, StoreError> {
         let Some(plan) = store.plan()? else {
             return Ok(None);
         };
@@ -42,7 +87,7 @@ impl Findings {
         let cells = plan.cells();
         let source = store.source()?.unwrap_or(Source::Measured);
         let inputs = Inputs::all(store, &cells)?;
-        let judgement = judge(store, &plan, &slices, &inputs)?;
+        let (judgement, ratios) = judge(store, &plan, &slices, &inputs, host_of)?;
         let workload = plan
             .workload(plan.data[0])
             .map_err(|error| store.damaged("plan", error))?;
@@ -61,6 +106,7 @@ impl Findings {
         };
         let by_cell = ByCell::new(&plan, &cells, &runs, &slices, &judgement, predicted);
         let warm_ups = store.warm_up()?;
+        let hosts: HashSet<&usize> = host_of.values().collect();
         let executed = Executed {
             cells: &cells,
             warm_ups: &warm_ups,
@@ -73,7 +119,11 @@ impl Findings {
             .zip(&judgement.groups)
             .map(|(group, judged)| {
                 let mut found = by_cell.group(group, judged, &judgement.levels);
-                let timelines = timelines(executed, group, judged);
+                // The courses of several hosts are not one.
+                let timelines = match hosts.len() > 1 {
+                    true => Vec::new(),
+                    false => timelines(executed, group, judged),
+                };
                 for (cell, timeline) in found.cells.iter_mut().zip(timelines) {
                     cell.timeline = timeline;
                 }
@@ -144,6 +194,7 @@ impl Findings {
             },
             chosen_sizes: ChosenSizes::of_store(store)?,
             elsewhere: OtherDisk::all(store)?,
+            fleet: None,
             caveats: Vec::new(),
             plan: plan.clone(),
         };
@@ -164,7 +215,7 @@ impl Findings {
         let over = OverBudget::read(store)?;
         findings.caveats.extend(over.map(Caveat::OverBudget));
         caveats::sort(&mut findings.caveats);
-        Ok(Some(findings))
+        Ok(Some((findings, ratios)))
     }
 }
 
@@ -174,7 +225,8 @@ fn judge(
     plan: &Plan,
     slices: &[Slice],
     inputs: &Inputs,
-) -> Result<Judgement, StoreError> {
+    host_of: &BTreeMap<u32, usize>,
+) -> Result<(Judgement, HostRatios), StoreError> {
     // Stores without lockstep have no horizon: they went as far as they go.
     let passes: HashSet<(u32, u32)> = slices
         .iter()
@@ -188,10 +240,12 @@ fn judge(
     let unseated = Expected::unseated(store, cells)?;
     let groups = plan.groups();
     let mut judgement = lockstep::judge(&rules, &groups, cells, slices, &unseated);
+    let of_plan = (&*groups, cells);
+    let ratios = over_hosts(&mut judgement, &rules, of_plan, slices, &unseated, host_of);
     for (judged, group) in judgement.groups.iter_mut().zip(&groups) {
         inputs.widen_all(judged, group, rules.margin);
     }
-    Ok(judgement)
+    Ok((judgement, ratios))
 }
 
 /// Whether nothing is left to measure: all is decided, and groups that somebody leaves are finished.

@@ -178,6 +178,7 @@ impl Series {
             values: by_batch(&self.logs),
             influences: by_batch(self.influences()),
             unseen: self.unseen().to_vec(),
+            is_independent: false,
         }
     }
 

@@ -129,6 +129,7 @@ mod tests {
                 influences: values.clone(),
                 values,
                 unseen: Vec::new(),
+                is_independent: false,
             }
         };
         // Slow and fast stretches of 16 batches, against which the ratio of the first 52 of

@@ -20,6 +20,8 @@ pub(crate) struct Estimate {
     pub(crate) mean: f64,
     /// Its standard error, before it is widened.
     standard_error: f64,
+    /// By how much intervals are widened.
+    widened: f64,
     /// The degrees of freedom of that.
     freedom: f64,
     /// The correlation of one value with the next, without what it shows of
@@ -49,6 +51,7 @@ impl Estimate {
             batches: count,
             mean: mean(values),
             standard_error: (inflation * standard_deviation(influences) / n.sqrt()).hypot(unseen),
+            widened: WIDENED,
             freedom: n - 1.0,
             autocorrelation,
         })
@@ -76,7 +79,11 @@ impl Estimate {
             }
         }
         let values: Vec<f64> = parts.values().map(|(value, _)| *value).collect();
-        let (autocorrelation, inflation) = autocorrelation(&values);
+        let is_independent = means.iter().all(|(_, of)| of.is_independent);
+        let (autocorrelation, inflation) = match is_independent {
+            true => (0.0, 1.0),
+            false => autocorrelation(&values),
+        };
         let squares = parts.values().map(|(_, influence)| influence.powi(2));
         let mut unseen: BTreeMap<usize, f64> = BTreeMap::new();
         for (factor, of) in means {
@@ -90,6 +97,10 @@ impl Estimate {
             batches,
             mean: means.iter().map(|(factor, of)| factor * of.center).sum(),
             standard_error: seen.hypot(unseen.sum::<f64>().sqrt()),
+            widened: match is_independent {
+                true => 1.0,
+                false => WIDENED,
+            },
             freedom: batches as f64 - 1.0,
             autocorrelation,
         })
@@ -97,7 +108,7 @@ impl Estimate {
 
     /// The half-width of the interval of the logarithm, at a two-sided error.
     pub(crate) fn half_width(&self, error: f64) -> f64 {
-        WIDENED * critical_t(error, self.freedom) * self.standard_error
+        self.widened * critical_t(error, self.freedom) * self.standard_error
     }
 
     /// The interval of what the logarithms are of.
@@ -118,6 +129,9 @@ pub(crate) struct BatchMean {
     /// What batches do not differ in, by cell: by how much the mean goes up when that is by
     /// a standard deviation more.
     pub(crate) unseen: Vec<(usize, f64)>,
+    /// Whether the values are a sample in the textbook's sense, as those of several hosts are:
+    /// neighbors have nothing to do with each other, and no moods of one machine widen the interval.
+    pub(crate) is_independent: bool,
 }
 
 fn deviations(values: &ByBatch) -> impl Iterator<Item = ((u32, u32), f64)> {
@@ -211,6 +225,7 @@ mod tests {
             values: by_batch(first, values),
             influences: by_batch(first, values),
             unseen: Vec::new(),
+            is_independent: false,
         }
     }
 

@@ -106,6 +106,13 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether another path or other settings would do.
+    pub fn is_bad_input(&self) -> bool {
+        !matches!(self, Self::Full { .. } | Self::Sqlite { .. })
+    }
+}
+
 /// What a store is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreAccess {

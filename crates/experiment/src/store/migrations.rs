@@ -70,6 +70,11 @@ pub(super) const STEPS: &[Step] = &[
         from: 11,
         sql: include_str!("from-11.sql"),
     },
+    Step {
+        // All of an experiment was done by one program on one machine.
+        from: 12,
+        sql: include_str!("from-12.sql"),
+    },
 ];
 
 /// Takes the steps that a store still needs, all in one transaction.

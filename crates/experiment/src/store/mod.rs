@@ -8,6 +8,7 @@
 
 mod error;
 mod migrations;
+mod parts;
 mod prices;
 mod runs;
 mod steps;

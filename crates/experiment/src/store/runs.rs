@@ -278,7 +278,8 @@ impl Store {
     /// When the store cannot be read, or holds something else.
     pub(crate) fn statements(&self) -> Result<BTreeMap<usize, Audit>, StoreError> {
         let found: Vec<(usize, Audit)> = self.collect(
-            "SELECT cell, audit FROM run JOIN audit USING (run) WHERE set_aside = 0 ORDER BY run",
+            "SELECT cell, audit FROM run JOIN audit USING (run) WHERE set_aside = 0
+             ORDER BY sitting, cell",
             &[],
             |row| Ok((row.get::<_, u32>("cell")? as usize, json(row, "audit")?)),
         )?;
@@ -292,7 +293,8 @@ impl Store {
     /// What was generated in each run, with its sitting.
     fn audits(&self) -> Result<Vec<(i64, Audit)>, StoreError> {
         self.collect(
-            "SELECT sitting, audit FROM run JOIN audit USING (run) WHERE set_aside = 0 ORDER BY run",
+            "SELECT sitting, audit FROM run JOIN audit USING (run) WHERE set_aside = 0
+             ORDER BY sitting, cell",
             &[],
             |row| Ok((row.get("sitting")?, json(row, "audit")?)),
         )

@@ -6,7 +6,7 @@ mod own;
 use octavo_experiment::{
     caveats::{Caveat, MovedRatio, OverBudget, Severity, UnfilledCell, YoungPasses},
     findings::{Findings, WARM},
-    lockstep::Horizon,
+    lockstep::{HOSTS_MIN, HOSTS_QUOTED, Horizon},
     machine::{Cause, Disturbance},
     plan::Cell,
     record::Source,
@@ -294,9 +294,53 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             seconds(*took_s),
             seconds(*budget_s)
         ),
+        Caveat::FewHosts { hosts } => few_hosts(*hosts),
+        Caveat::PartsMissing {
+            kind,
+            missing,
+            of,
+            on,
+        } => {
+            let lost = match on.as_slice() {
+                [] => String::new(),
+                on => format!(" Attempts were lost on {}.", list(on, "and")),
+            };
+            format!(
+                "{missing} of {} {} missing.{lost} Slow hosts fail more often, so those that are here may \
+                 be the faster ones.",
+                counted(*of as usize, kind.name()),
+                match missing {
+                    1 => "is",
+                    _ => "are",
+                }
+            )
+        }
+        Caveat::ClassesDiffer { classes } => format!(
+            "The {classes} classes of hosts do not have the same answer. This one is of the class with \
+             the most hosts."
+        ),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
             counted(*runs, "run")
+        ),
+    }
+}
+
+/// What so few hosts tell.
+fn few_hosts(hosts: usize) -> String {
+    let measured = counted(hosts, "host");
+    match hosts < HOSTS_MIN {
+        true => format!(
+            "Measured on {measured}, so this is the answer of {}: from {HOSTS_MIN} hosts on, intervals \
+             say what others would give.",
+            match hosts {
+                1 => "one machine",
+                _ => "these machines",
+            }
+        ),
+        false => format!(
+            "Measured on {measured}: enough to say which is faster, not by how much. Quote figures from \
+             {HOSTS_QUOTED} hosts on."
         ),
     }
 }

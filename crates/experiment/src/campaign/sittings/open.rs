@@ -68,7 +68,7 @@ impl Campaign<'_> {
         executor: &mut dyn Executor,
         turn: &[(usize, Vec<usize>)],
     ) -> Result<(), CampaignError> {
-        let number = self.session.store.next_sitting()?;
+        let number = self.next_sitting()?;
         let begun = self.monitor.spent();
         let cells = self.cells.clone();
         let mut records = BTreeMap::new();

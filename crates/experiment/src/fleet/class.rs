@@ -1,0 +1,145 @@
+//! Which hosts are alike: by facts, since machines of one type may have other processors.
+
+/// A fact: its topic, its name and its value.
+type FactOf<'a> = (&'a str, &'a str, &'a str);
+
+/// What hosts have in common that are compared with each other, in words: processors, memory,
+/// series of the kernel, storage, version of the database and build.
+///
+/// Memory is taken to the GiB, as machines of one type differ by some MiB.
+pub(crate) fn class<'a>(facts: impl IntoIterator<Item = FactOf<'a>>, octavo: &str) -> String {
+    let facts: Vec<FactOf<'a>> = facts.into_iter().collect();
+    let machine = |name: &str| {
+        let mut of = facts
+            .iter()
+            .filter(|fact| fact.0 == "machine" && fact.1 == name);
+        of.next().map(|fact| fact.2.to_owned())
+    };
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(machine("cpu"));
+    parts.extend(machine("memory").map(|memory| rounded(&memory)));
+    parts.extend(machine("kernel").map(|kernel| series(&kernel)));
+    parts.extend(storages(&facts));
+    parts.extend(all(&facts, "database", |name| name == "version"));
+    let build = machine(crate::machine::BUILD);
+    let build = build.filter(|build| build == crate::machine::DEBUG_BUILD);
+    parts.push(match build {
+        Some(build) => format!("octavo {octavo} ({build})"),
+        None => format!("octavo {octavo}"),
+    });
+    parts.join(", ")
+}
+
+/// What is known of the storages: the drive's model or what drives it, and the file system.
+fn storages(facts: &[FactOf<'_>]) -> Vec<String> {
+    let model = all(facts, "storage", |name| name == "model");
+    let device = match model.is_empty() {
+        false => model,
+        // Of an emulated one the name says what it is.
+        true => {
+            let drivers = all(facts, "storage", |name| name == "device_driver");
+            let emulated = facts.iter().filter_map(|(topic, name, _)| {
+                let device = topic.strip_prefix("storage device:")?;
+                (*name == "device").then(|| device.to_owned())
+            });
+            let emulated: Vec<String> = emulated.collect();
+            match emulated.is_empty() {
+                true => drivers,
+                false => emulated,
+            }
+        }
+    };
+    let systems = all(facts, "storage", |name| name == "file_system");
+    let systems = systems
+        .into_iter()
+        .filter(|name| !name.starts_with("fuse."));
+    device.into_iter().chain(systems).collect()
+}
+
+/// The values of facts of a topic with such a name, each once.
+fn all(facts: &[FactOf<'_>], topic: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut values: Vec<String> = facts
+        .iter()
+        .filter(|fact| is_of(fact.0, topic) && is_wanted(fact.1))
+        .map(|fact| fact.2.to_owned())
+        .collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Whether a topic is this one or one of its own below.
+fn is_of(topic: &str, wanted: &str) -> bool {
+    let rest = topic.strip_prefix(wanted);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// `15.6 GiB` to `16 GiB`; what is no size stays.
+fn rounded(memory: &str) -> String {
+    let amount = memory
+        .strip_suffix(" GiB")
+        .and_then(|of| of.parse::<f64>().ok());
+    match amount {
+        Some(amount) => format!("{amount:.0} GiB"),
+        None => memory.to_owned(),
+    }
+}
+
+/// `Linux 6.1.0-18-amd64 x86_64` to `Linux 6.1`.
+fn series(kernel: &str) -> String {
+    let mut words = kernel.split(' ');
+    let (Some(system), Some(release)) = (words.next(), words.next()) else {
+        return kernel.to_owned();
+    };
+    let mut numbers = release.split(['.', '-']);
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => format!("{system} {major}.{minor}"),
+        _ => format!("{system} {release}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_alike_by_facts_and_not_by_patch_levels_or_megabytes() {
+        let facts = |kernel, memory, cpu| {
+            [
+                ("machine", "cpu", cpu),
+                ("machine", "kernel", kernel),
+                ("machine", "memory", memory),
+                ("storage", "model", "Acme 9000"),
+                ("storage /mnt/a", "file_system", "ext4"),
+                ("database", "version", "3.54.1"),
+                ("machine", "octavo build", "release"),
+            ]
+        };
+        let one = facts("Linux 6.1.0-18-amd64 x86_64", "15.6 GiB", "8 x Xeon");
+        let same = facts("Linux 6.1.0-22-amd64 x86_64", "15.7 GiB", "8 x Xeon");
+        let other = facts("Linux 6.1.0-22-amd64 x86_64", "15.7 GiB", "8 x EPYC");
+        let of = |facts| class(facts, "0.1.0");
+        assert_eq!(
+            of(one),
+            "8 x Xeon, 16 GiB, Linux 6.1, Acme 9000, ext4, 3.54.1, octavo 0.1.0"
+        );
+        assert_eq!(of(one), of(same));
+        assert_ne!(of(same), of(other));
+        assert_ne!(class(same, "0.1.0"), class(same, "0.2.0"));
+        // Of what is not known nothing is said.
+        assert_eq!(class([], "0.1.0"), "octavo 0.1.0");
+        assert_eq!(series("Linux"), "Linux");
+        assert_eq!(rounded("512 MiB"), "512 MiB");
+    }
+
+    #[test]
+    fn an_emulated_device_is_named_and_what_emulates_it_is_not() {
+        let topic = "storage device:nvme-tlc";
+        let facts = [
+            (topic, "device", "nvme-tlc"),
+            (topic, "device_driver", "octavo emulate"),
+            (topic, "file_system", "fuse.octavo"),
+        ];
+        assert_eq!(class(facts, "0.1.0"), "nvme-tlc, octavo 0.1.0");
+    }
+}

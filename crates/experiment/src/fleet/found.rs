@@ -1,0 +1,291 @@
+//! What is known of the parts of a plan, of the hosts that carried them out and of their classes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Host, PartKind, PartOutcome, StoredPart};
+use crate::{
+    findings::GroupFindings,
+    lockstep::{Group, HOSTS_MIN, HostRatios},
+    statistics::Interval,
+    verdict::Verdict,
+};
+
+/// The parts of a plan, and what their hosts say.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Fleet {
+    /// What a part is.
+    pub kind: PartKind,
+    /// How many parts the plan was divided into, as far as that is known: else one more than the
+    /// highest number.
+    pub wanted: u32,
+    /// How many of these count.
+    pub counted: usize,
+    /// The numbers of those of which no attempt counts, from 0.
+    pub missing: Vec<u32>,
+    /// Attempts that do not count, by host: slow hosts have more of them.
+    pub lost: Vec<LostPart>,
+    /// The classes of hosts, the one that all other figures are of first.
+    pub classes: Vec<ClassFindings>,
+    /// Whether the verdicts of all classes are the same; `None` of one class.
+    pub agree: Option<bool>,
+}
+
+/// An attempt at a part that does not count.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LostPart {
+    /// Which part, from 0.
+    pub number: u32,
+    /// The attempt's id.
+    pub id: String,
+    /// Where it was.
+    pub host: Host,
+    /// How it ended; `None` where nobody heard of its end.
+    pub outcome: Option<PartOutcome>,
+    /// Whether another attempt at the same part counts.
+    pub has_another: bool,
+}
+
+/// Hosts that are alike.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClassFindings {
+    /// What they have in common.
+    pub class: String,
+    /// The hosts.
+    pub hosts: Vec<HostSummary>,
+    /// Whether figures are intervals over hosts: with fewer than three they are of the sittings at
+    /// hand.
+    pub is_over_hosts: bool,
+    /// What was found in each group.
+    pub groups: Vec<ClassGroup>,
+}
+
+/// A host of a class.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HostSummary {
+    /// Which.
+    #[serde(flatten)]
+    pub host: Host,
+    /// The numbers of its parts that count, from 0.
+    pub parts: Vec<u32>,
+    /// How many of its attempts do not count.
+    pub lost: usize,
+}
+
+/// A group of cells on the hosts of a class.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClassGroup {
+    /// What sets it apart from other groups.
+    pub name: String,
+    /// What to do on these hosts.
+    pub verdict: Verdict,
+    /// Its cells, in the order of the compared list.
+    pub cells: Vec<HostFindings>,
+}
+
+/// A cell on the hosts of a class.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HostFindings {
+    /// Its level of what is compared.
+    pub level: String,
+    /// Whether others are compared with it.
+    pub reference: bool,
+    /// Throughput a minute.
+    pub throughput: Option<Interval>,
+    /// Its throughput over the reference's.
+    pub ratio: Option<Interval>,
+    /// Between what that lies on the next host like these, at 95% for all cells of the group.
+    pub next: Option<Interval>,
+    /// The standard deviation of the ratio's logarithm between hosts.
+    pub deviation: Option<f64>,
+    /// What each host says.
+    pub by_host: Vec<HostCell>,
+    /// The hosts that are on the other side of 1, beyond the margin.
+    pub against: Vec<String>,
+}
+
+/// What a host says of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HostCell {
+    /// The host's name.
+    pub host: String,
+    /// The ratio to the reference, over its sittings.
+    pub ratio: Option<f64>,
+    /// The throughput a minute.
+    pub throughput: Option<f64>,
+}
+
+/// Parts that count, by class: hosts with numbers, and which host each sitting was on.
+pub(crate) struct ClassParts<'a> {
+    pub(crate) class: String,
+    pub(crate) parts: Vec<&'a StoredPart>,
+    pub(crate) hosts: Vec<Host>,
+}
+
+impl<'a> ClassParts<'a> {
+    /// The classes of the parts that count, the one with most hosts first, of these the one with
+    /// most parts, and of these the first by name. `classes` has the class of each part.
+    pub(crate) fn of(parts: &'a [StoredPart], classes: &[String]) -> Vec<Self> {
+        let mut by_class: BTreeMap<&String, Vec<&StoredPart>> = BTreeMap::new();
+        for (part, class) in parts.iter().zip(classes) {
+            if part.counts() {
+                by_class.entry(class).or_default().push(part);
+            }
+        }
+        let mut all: Vec<Self> = by_class
+            .into_iter()
+            .map(|(class, parts)| {
+                let hosts: BTreeSet<&Host> = parts.iter().map(|part| &part.host).collect();
+                let mut hosts: Vec<Host> = hosts.into_iter().cloned().collect();
+                hosts.sort_by(|one, other| (&one.name, &one.id).cmp(&(&other.name, &other.id)));
+                Self {
+                    class: class.clone(),
+                    parts,
+                    hosts,
+                }
+            })
+            .collect();
+        all.sort_by(|one, other| {
+            let order = |of: &Self| (of.hosts.len(), of.parts.len());
+            order(other)
+                .cmp(&order(one))
+                .then(one.class.cmp(&other.class))
+        });
+        all
+    }
+
+    /// The place of the host of each sitting. What is predicted is the same on all hosts.
+    pub(crate) fn host_of(&self) -> BTreeMap<u32, usize> {
+        let sittings = self
+            .parts
+            .iter()
+            .filter(|part| part.kind == PartKind::Sitting);
+        sittings
+            .filter_map(|part| {
+                let place = self.hosts.iter().position(|host| *host == part.host)?;
+                Some((part.number, place))
+            })
+            .collect()
+    }
+
+    /// What was found on its hosts.
+    pub(crate) fn findings(
+        &self,
+        parts: &[StoredPart],
+        (groups, found): (&[Group], &[GroupFindings]),
+        ratios: &HostRatios,
+        margin: f64,
+    ) -> ClassFindings {
+        let name = |host: &usize| self.hosts.get(*host).map(|host| host.name.clone());
+        let hosts = self.hosts.iter().map(|host| {
+            let own = || parts.iter().filter(|part| part.host == *host);
+            HostSummary {
+                host: host.clone(),
+                parts: self
+                    .parts
+                    .iter()
+                    .filter(|part| part.host == *host)
+                    .map(|part| part.number)
+                    .collect(),
+                lost: own().filter(|part| !part.counts()).count(),
+            }
+        });
+        let cells = |group: &Group, found: &GroupFindings| -> Vec<HostFindings> {
+            let comparisons = group.cells.len().saturating_sub(1);
+            let cells = group.cells.iter().zip(&found.cells);
+            cells
+                .map(|(cell, found)| {
+                    let of_hosts = ratios.cells.get(cell);
+                    let throughputs = ratios.throughputs.get(cell);
+                    let by_host = self.hosts.iter().enumerate().map(|(place, host)| HostCell {
+                        host: host.name.clone(),
+                        ratio: of_hosts
+                            .and_then(|of| of.logs.get(&place))
+                            .map(|log| log.exp()),
+                        throughput: throughputs
+                            .and_then(|of| of.get(&place))
+                            .map(|log| log.exp()),
+                    });
+                    let against = of_hosts.map(|of| of.against(margin)).unwrap_or_default();
+                    HostFindings {
+                        level: found.level.clone(),
+                        reference: found.reference,
+                        throughput: found.throughput,
+                        ratio: found.ratio,
+                        next: of_hosts
+                            .filter(|of| of.logs.len() >= HOSTS_MIN)
+                            .and_then(|of| of.next(comparisons)),
+                        deviation: of_hosts.and_then(|of| of.deviation()),
+                        by_host: by_host.collect(),
+                        against: against.iter().filter_map(name).collect(),
+                    }
+                })
+                .collect()
+        };
+        let of_groups = groups.iter().zip(found).map(|(group, found)| ClassGroup {
+            name: found.name.clone(),
+            verdict: found.verdict.clone(),
+            cells: cells(group, found),
+        });
+        ClassFindings {
+            class: self.class.clone(),
+            is_over_hosts: ratios.says_of_hosts(),
+            groups: of_groups.collect(),
+            hosts: hosts.collect(),
+        }
+    }
+}
+
+impl Fleet {
+    /// Of these parts, and classes that count.
+    pub(crate) fn new(parts: &[StoredPart], classes: Vec<ClassFindings>) -> Option<Self> {
+        let kind = parts.first()?.kind;
+        let known = parts.iter().filter_map(|part| part.parts).max();
+        let highest = parts.iter().map(|part| part.number.saturating_add(1)).max();
+        let wanted = known.max(highest).unwrap_or_default();
+        let counting: BTreeSet<u32> = parts
+            .iter()
+            .filter(|part| part.counts())
+            .map(|part| part.number)
+            .collect();
+        let lost = parts.iter().filter(|part| !part.counts());
+        let mut lost: Vec<LostPart> = lost
+            .map(|part| LostPart {
+                number: part.number,
+                id: part.id.clone(),
+                host: part.host.clone(),
+                outcome: part.outcome,
+                has_another: counting.contains(&part.number),
+            })
+            .collect();
+        lost.sort_by(|one, other| {
+            let order = |of: &LostPart| (of.host.name.clone(), of.number, of.id.clone());
+            order(one).cmp(&order(other))
+        });
+        let mut verdicts = classes.iter().map(|class| {
+            let groups = class.groups.iter();
+            let advised = groups.map(|group| group.verdict.advised().cloned());
+            advised.collect::<Vec<_>>()
+        });
+        let first = verdicts.next();
+        let agree = first.map(|first| verdicts.all(|other| other == first));
+        Some(Self {
+            kind,
+            wanted,
+            counted: counting.len(),
+            missing: (0..wanted)
+                .filter(|number| !counting.contains(number))
+                .collect(),
+            lost,
+            agree: agree.filter(|_| classes.len() > 1),
+            classes,
+        })
+    }
+
+    /// How many hosts there are in the class that all other figures are of.
+    pub fn hosts(&self) -> usize {
+        self.classes.first().map_or(0, |class| class.hosts.len())
+    }
+}

@@ -1,0 +1,199 @@
+//! Brings the stores of parts together.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use thiserror::Error;
+
+use super::{ClassParts, StoredPart};
+use crate::{
+    directory::{DirectoryError, STORE, WorkDirectory},
+    store::{Store, StoreError},
+};
+
+/// What a merge did.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Merged {
+    /// Where the merged store is.
+    pub store: PathBuf,
+    /// Stores that were read.
+    pub stores: usize,
+    /// Parts that were new, or of which there was less before.
+    pub taken: usize,
+    /// All parts that it has now, those too that do not count.
+    pub parts: Vec<StoredPart>,
+    /// Stores that could not be read, with the reason: what they have is missing.
+    pub unread: Vec<Unread>,
+}
+
+/// A store that could not be read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Unread {
+    /// Which.
+    pub store: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why stores are not merged.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// A store has no parts.
+    #[error(
+        "{} was not made by octavo run --sitting or octavo predict --shard: leave it out", .store.display()
+    )]
+    NoParts {
+        /// Which.
+        store: PathBuf,
+    },
+    /// A store has parts of another kind, or of another division.
+    #[error(
+        "{} has {found}, and the others {others}: merge them apart", .store.display()
+    )]
+    OtherParts {
+        /// Which.
+        store: PathBuf,
+        /// What it has.
+        found: String,
+        /// What the others have.
+        others: String,
+    },
+    /// The merged store cannot be made there.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A store cannot be read or written, or is of another plan.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl MergeError {
+    /// Whether other input would do.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::NoParts { .. } | Self::OtherParts { .. } => true,
+            Self::Directory(error) => error.is_bad_input(),
+            Self::Store(error) => error.is_bad_input(),
+        }
+    }
+}
+
+/// Brings the stores `inputs`, or the stores in these directories, together in the directory
+/// `into`, which is new, empty, or has the merged store of the same plan. Whatever their order, and
+/// however often that is repeated, the result is the same.
+///
+/// Each part is one transaction. A store that cannot be read is left out, so that one that a
+/// full disk or a kill damaged does not hold up all others.
+///
+/// # Errors
+/// When a store is of another plan or has no parts, or the merged one cannot be written. What
+/// was taken before stays.
+pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
+    let directory = WorkDirectory::open(into, &[])?;
+    let mut store = match Store::open_or_create(&directory.store()) {
+        Ok(store) => store,
+        Err(error) => {
+            directory.abandon()?;
+            return Err(error.into());
+        }
+    };
+    store.relax()?;
+    let mut merged = Merged {
+        store: directory.store(),
+        stores: 0,
+        taken: 0,
+        parts: Vec::new(),
+        unread: Vec::new(),
+    };
+    let taken = take_all(&mut store, inputs, &mut merged);
+    if merged.taken == 0 && store.plan()?.is_none() {
+        drop(store);
+        directory.abandon()?;
+        taken?;
+        return Ok(merged);
+    }
+    // What was taken counts though a later one is refused.
+    settle(&mut store)?;
+    taken?;
+    merged.parts = store.parts()?;
+    store.make_durable()?;
+    Ok(merged)
+}
+
+fn take_all(store: &mut Store, inputs: &[PathBuf], merged: &mut Merged) -> Result<(), MergeError> {
+    let columns = store.columns()?;
+    for input in inputs {
+        let path = match input.is_dir() {
+            true => input.join(STORE),
+            false => input.clone(),
+        };
+        if is_same(&path, store.path()) {
+            continue;
+        }
+        let other = match Store::open(&path) {
+            Ok(other) => other,
+            Err(error @ StoreError::Missing { .. }) => return Err(error.into()),
+            Err(error) => {
+                merged.unread.push(Unread {
+                    store: path,
+                    reason: error.to_string(),
+                });
+                continue;
+            }
+        };
+        let Some(first) = other.first_part()? else {
+            // One that was killed before it had begun.
+            if other.plan()?.is_none() {
+                continue;
+            }
+            return Err(MergeError::NoParts { store: path });
+        };
+        check_division(store, &first, &path)?;
+        store.take_plan(&other)?;
+        merged.taken += store.absorb(&other, &columns)?;
+        merged.stores += 1;
+    }
+    Ok(())
+}
+
+/// Refuses shards of another division than those that are there, and shards beside sittings.
+fn check_division(store: &Store, first: &StoredPart, path: &Path) -> Result<(), MergeError> {
+    let Some(own) = store.first_part()? else {
+        return Ok(());
+    };
+    let said = |part: &StoredPart| match (part.kind, part.parts) {
+        (super::PartKind::Shard, Some(parts)) => format!("shards of {parts}"),
+        (kind, _) => format!("{}s", kind.name()),
+    };
+    let (found, others) = (said(first), said(&own));
+    match found == others {
+        true => Ok(()),
+        false => Err(MergeError::OtherParts {
+            store: path.to_owned(),
+            found,
+            others,
+        }),
+    }
+}
+
+/// Decides what counts. What that says is for reports to find out.
+fn settle(store: &mut Store) -> Result<(), StoreError> {
+    store.rank_parts()?;
+    let parts = store.parts()?;
+    let classes = store.classes(&parts)?;
+    let main = ClassParts::of(&parts, &classes).into_iter().next();
+    let counting: BTreeSet<&str> = main
+        .iter()
+        .flat_map(|main| &main.parts)
+        .map(|part| part.id.as_str())
+        .collect();
+    store.keep_once(|part| counting.contains(part.id.as_str()))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(one).is_some() && real(one) == real(other)
+}

@@ -1,0 +1,237 @@
+//! A part of a plan, and what a store says of it.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Host;
+
+/// What a part is of its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartKind {
+    /// All cells once, on fresh copies, in lockstep.
+    Sitting,
+    /// Some groups of a prediction.
+    Shard,
+}
+
+impl PartKind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Sitting, Self::Shard];
+
+    /// The name, as in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sitting => "sitting",
+            Self::Shard => "shard",
+        }
+    }
+}
+
+/// How a part ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartOutcome {
+    /// It was ended before it had all, and kept what there was.
+    Incomplete,
+    /// As its plan wants it.
+    Done,
+}
+
+impl PartOutcome {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Incomplete, Self::Done];
+
+    /// The name, as in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Incomplete => "incomplete",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// A part of a plan to be carried out: one attempt at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Of this attempt alone, whatever happens elsewhere: 128 random bits.
+    pub id: u128,
+    /// Which kind.
+    pub kind: PartKind,
+    /// Which one, from 0. Seeds of inputs follow from it and from the plan, never from the host.
+    pub number: u32,
+    /// How many there are, where that is known.
+    pub parts: Option<u32>,
+    /// Where it is carried out.
+    pub host: Host,
+}
+
+impl Part {
+    /// A new attempt at a part.
+    pub fn new(kind: PartKind, number: u32, parts: Option<u32>, host: Host) -> Self {
+        Self {
+            id: rand::random(),
+            kind,
+            number,
+            parts,
+            host,
+        }
+    }
+
+    /// Its id as stores and outputs have it, 32 hexadecimal digits.
+    pub fn id_text(&self) -> String {
+        format!("{:032x}", self.id)
+    }
+
+    /// The name of the directory that an attempt works in, below that of all parts.
+    pub fn directory(&self) -> String {
+        let of = match (self.kind, self.parts) {
+            (PartKind::Shard, Some(parts)) => format!("-of-{parts}"),
+            _ => String::new(),
+        };
+        // As people count shards.
+        let number = match self.kind {
+            PartKind::Sitting => self.number,
+            PartKind::Shard => self.number.saturating_add(1),
+        };
+        format!(
+            "{}-{number}{of}-{:08x}",
+            self.kind.name(),
+            (self.id >> 96) as u32
+        )
+    }
+}
+
+/// What became of a part, for whoever started it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EndedPart {
+    /// The number of a sitting, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sitting: Option<u32>,
+    /// The number of a shard, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<u32>,
+    /// How many there are, where that is known.
+    pub of: Option<u32>,
+    /// The attempt's id, 32 hexadecimal digits.
+    pub id: String,
+    /// How it ended.
+    pub outcome: PartOutcome,
+    /// The host that it was carried out on.
+    pub host: String,
+    /// Where the results are.
+    pub store: PathBuf,
+    /// Passes.
+    pub passes: usize,
+    /// How long it took, in seconds.
+    pub spent_s: f64,
+    /// Why it is incomplete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl EndedPart {
+    /// A part that ended so, after so many passes and seconds.
+    pub fn new(
+        part: &Part,
+        outcome: PartOutcome,
+        store: &Path,
+        passes: usize,
+        spent_s: f64,
+    ) -> Self {
+        let (sitting, shard) = match part.kind {
+            PartKind::Sitting => (Some(part.number), None),
+            PartKind::Shard => (None, Some(part.number.saturating_add(1))),
+        };
+        Self {
+            sitting,
+            shard,
+            of: part.parts,
+            id: part.id_text(),
+            outcome,
+            host: part.host.name.clone(),
+            store: store.to_owned(),
+            passes,
+            spent_s,
+            reason: None,
+        }
+    }
+}
+
+/// A part as a store has it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StoredPart {
+    /// Of this attempt alone, 32 hexadecimal digits.
+    pub id: String,
+    /// Which kind.
+    pub kind: PartKind,
+    /// Which one, from 0.
+    pub number: u32,
+    /// How many there are, where that is known.
+    pub parts: Option<u32>,
+    /// Where it was carried out.
+    pub host: Host,
+    /// The version of Octavo that did.
+    pub octavo: String,
+    /// When it began, RFC 3339. Of several complete attempts the earliest counts.
+    pub started: String,
+    /// How it ended; `None` of one that is under way or was killed.
+    pub outcome: Option<PartOutcome>,
+    /// 0 where it counts; others are kept and count nowhere.
+    pub set_aside: u32,
+    /// How long it has taken, in seconds.
+    pub spent_s: f64,
+    /// Its session in the store.
+    #[serde(skip)]
+    pub(crate) session: i64,
+}
+
+impl StoredPart {
+    /// Whether it is in the figures.
+    pub fn counts(&self) -> bool {
+        self.set_aside == 0
+    }
+}
+
+impl fmt::Display for StoredPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = match self.kind {
+            PartKind::Sitting => self.number,
+            PartKind::Shard => self.number.saturating_add(1),
+        };
+        write!(f, "{} {number}", self.kind.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_have_directories_of_their_own() {
+        let host = Host::named("h");
+        let part = |kind, number, parts| Part {
+            id: 0xabcd_ef01 << 96,
+            kind,
+            number,
+            parts,
+            host: host.clone(),
+        };
+        let name = |part: Part| part.directory();
+        assert_eq!(
+            name(part(PartKind::Sitting, 7, Some(12))),
+            "sitting-7-abcdef01"
+        );
+        assert_eq!(
+            name(part(PartKind::Shard, 2, Some(200))),
+            "shard-3-of-200-abcdef01"
+        );
+        let new = || Part::new(PartKind::Sitting, 7, None, host.clone());
+        assert_ne!(new().id, new().id);
+    }
+}

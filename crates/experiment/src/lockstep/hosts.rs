@@ -1,0 +1,404 @@
+//! Several hosts: what would the next one say?
+//!
+//! Hosts are the blocks. Each is judged by itself, with its own slices, its own screening and its own
+//! cost of checkpoints. Of a cell it gives one number, the mean over its sittings of the logarithm
+//! of the ratio to the reference. These numbers are a sample in the textbook's sense, and Student's
+//! t says the rest, with one degree of freedom fewer than there are hosts. More passes or sittings
+//! on a host make its number steadier and do not replace hosts: all batches in one pool would say
+//! how sure that pool is, which is not what is asked (simulated in this module's tests).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Group, Judgement, Levels, Rules, Slice, Unseated, judge};
+use crate::statistics::{
+    BatchMean, ByBatch, Decision, Interval, critical_t, decision, error_of_one, mean,
+    standard_deviation,
+};
+
+/// The fewest hosts over which there is an interval: the degrees of freedom of two would make it
+/// tens of percent wide whatever they say.
+pub const HOSTS_MIN: usize = 3;
+
+/// The fewest hosts whose figures are to be quoted: with 5 degrees of freedom an interval is about
+/// twice as wide as with many, with 2 more than four times. Chosen.
+pub const HOSTS_QUOTED: usize = 6;
+
+/// What the hosts said of a cell beside its group's reference.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellOfHost {
+    /// The logarithm of the ratio, by host.
+    pub logs: BTreeMap<usize, f64>,
+}
+
+/// What each host said by itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostRatios {
+    /// By cell; nothing of a reference.
+    pub cells: BTreeMap<usize, CellOfHost>,
+    /// The logarithm of the throughput a minute, by cell and host.
+    pub throughputs: BTreeMap<usize, BTreeMap<usize, f64>>,
+}
+
+impl HostRatios {
+    /// Whether there are enough hosts for intervals over them.
+    pub fn says_of_hosts(&self) -> bool {
+        let hosts: BTreeSet<&usize> = self.throughputs.values().flat_map(BTreeMap::keys).collect();
+        hosts.len() >= HOSTS_MIN
+    }
+}
+
+impl CellOfHost {
+    /// How far hosts are apart: the standard deviation of the logarithms, which for small ones is
+    /// that of the ratios. `None` of fewer than two.
+    pub fn deviation(&self) -> Option<f64> {
+        let logs = self.all();
+        (logs.len() > 1).then(|| standard_deviation(&logs))
+    }
+
+    /// Between what the ratio on one more host like these lies, at 95% for all of so many
+    /// comparisons: t · s · √(1 + 1/k) around their mean. `None` of fewer than two.
+    pub fn next(&self, comparisons: usize) -> Option<Interval> {
+        let logs = self.all();
+        let deviation = self.deviation()?;
+        let count = logs.len() as f64;
+        let half = critical_t(error_of_one(comparisons), count - 1.0)
+            * deviation
+            * (1.0 + 1.0 / count).sqrt();
+        Some(Interval::of_logs(mean(&logs), half, logs.len()))
+    }
+
+    /// The hosts whose ratio is on the other side of 1 than the mean of all, by more than the margin.
+    pub fn against(&self, margin: f64) -> Vec<usize> {
+        let center = mean(&self.all());
+        let edge = margin.ln_1p();
+        let logs = self.logs.iter();
+        logs.filter(|(_, log)| center.abs() > 0.0 && **log * center.signum() < -edge)
+            .map(|(host, _)| *host)
+            .collect()
+    }
+
+    fn all(&self) -> Vec<f64> {
+        self.logs.values().copied().collect()
+    }
+}
+
+/// Has a judgement of all slices say of ratios and throughputs what the hosts say, each being one
+/// of a sample. `host_of` has the host of each sitting. Answers what each of them said. With fewer
+/// hosts than [`HOSTS_MIN`] the judgement stays as it is, of the sittings at hand.
+pub fn over_hosts(
+    judgement: &mut Judgement,
+    rules: &Rules,
+    (groups, cells): (&[Group], usize),
+    slices: &[Slice],
+    unseated: &Unseated,
+    host_of: &BTreeMap<u32, usize>,
+) -> HostRatios {
+    let hosts: BTreeSet<usize> = host_of.values().copied().collect();
+    let alone: Vec<(usize, Judgement)> = hosts
+        .into_iter()
+        .map(|host| {
+            let is_own = |sitting| host_of.get(&sitting) == Some(&host);
+            let own: Vec<Slice> = slices
+                .iter()
+                .filter(|slice| is_own(slice.key.sitting))
+                .copied()
+                .collect();
+            let unseated = unseated.iter().filter(|(sitting, _)| is_own(*sitting));
+            let unseated = unseated.copied().collect();
+            (host, judge(rules, groups, cells, &own, &unseated))
+        })
+        .filter(|(_, judged)| judged.passes > 0)
+        .collect();
+    let ratios = ratios(groups, &alone);
+    if alone.len() < HOSTS_MIN {
+        return ratios;
+    }
+    let levels = levels(groups, &alone, &ratios);
+    for (group, judged) in groups.iter().zip(&mut judgement.groups) {
+        let rivals = group.cells.len().saturating_sub(1);
+        let reference = group.reference_cell();
+        for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
+            candidate.throughput = levels.throughput(cell, error_of_one(1));
+            // Of hosts there is no order in time, and more time would not replace them.
+            candidate.autocorrelation = None;
+            candidate.more = None;
+            if cell == reference {
+                continue;
+            }
+            candidate.ratio = levels.ratio(cell, reference, error_of_one(rivals));
+            candidate.decision = candidate
+                .ratio
+                .as_ref()
+                .map(|ratio| decision(ratio, rules.margin));
+            let one = levels.ratio(cell, reference, error_of_one(1));
+            candidate.likely = one
+                .filter(|_| candidate.decision == Some(Decision::Open))
+                .map(|one| decision(&one, rules.margin))
+                .filter(|likely| matches!(likely, Decision::Better | Decision::Worse));
+        }
+    }
+    judgement.levels = levels;
+    ratios
+}
+
+/// What each host says of each cell.
+fn ratios(groups: &[Group], alone: &[(usize, Judgement)]) -> HostRatios {
+    let mut ratios = HostRatios::default();
+    for (host, judged) in alone {
+        for (group, of_group) in groups.iter().zip(&judged.groups) {
+            for (&cell, candidate) in group.cells.iter().zip(&of_group.candidates) {
+                let sittings = candidate.by_sitting.iter();
+                let logs: Vec<f64> = sittings.map(|(_, ratio)| ratio.estimate.ln()).collect();
+                if !logs.is_empty() && cell != group.reference_cell() {
+                    let of_cell = ratios.cells.entry(cell).or_default();
+                    of_cell.logs.insert(*host, mean(&logs));
+                }
+                if let Some(throughput) = judged.levels.throughput(cell, error_of_one(1)) {
+                    let of_cell = ratios.throughputs.entry(cell).or_default();
+                    of_cell.insert(*host, throughput.estimate.ln());
+                }
+            }
+        }
+    }
+    ratios
+}
+
+/// The levels of all cells, with a host in the place of a batch.
+fn levels(groups: &[Group], alone: &[(usize, Judgement)], ratios: &HostRatios) -> Levels {
+    let mut levels = Levels::default();
+    let throughput = |cell: usize| ratios.throughputs.get(&cell).cloned().unwrap_or_default();
+    let references: Vec<usize> = groups.iter().map(Group::reference_cell).collect();
+    // The first of equal ones.
+    let anchor = references.iter().rev().copied();
+    let Some(anchor) = anchor.max_by_key(|cell| throughput(*cell).len()) else {
+        return levels;
+    };
+    add(&throughput(anchor), |mean| levels.add_anchor(anchor, mean));
+    for group in groups {
+        let reference = group.reference_cell();
+        if reference != anchor {
+            let link: BTreeMap<usize, f64> = alone
+                .iter()
+                .filter_map(|(host, judged)| {
+                    let link = judged.levels.ratio(reference, anchor, error_of_one(1))?;
+                    Some((*host, link.estimate.ln()))
+                })
+                .collect();
+            match link.len() < HOSTS_MIN {
+                false => add(&link, |mean| levels.add_ratio(reference, anchor, mean)),
+                true => add(&throughput(reference), |mean| {
+                    levels.add_anchor(reference, mean);
+                }),
+            }
+        }
+        for &cell in &group.cells {
+            if let Some(of_cell) = ratios.cells.get(&cell) {
+                add(&of_cell.logs, |mean| {
+                    levels.add_ratio(cell, reference, mean);
+                });
+            }
+        }
+    }
+    levels
+}
+
+/// Adds the mean of what hosts say, if any does.
+fn add(logs: &BTreeMap<usize, f64>, mut add: impl FnMut(BatchMean)) {
+    if logs.is_empty() {
+        return;
+    }
+    let values: ByBatch = logs
+        .iter()
+        .filter_map(|(host, log)| Some(((u32::try_from(*host).ok()?, 0), *log)))
+        .collect();
+    let all: Vec<f64> = values.values().copied().collect();
+    add(BatchMean {
+        center: mean(&all),
+        influences: values.clone(),
+        values,
+        unseen: Vec::new(),
+        is_independent: true,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_units::Seed;
+    use rand::RngExt;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::lockstep::{
+        Horizon,
+        simulated::{Machine, QUIET},
+    };
+
+    /// A cell beside its reference, on every host.
+    const GROUP: &[usize] = &[0, 1];
+
+    fn normal(generator: &mut Pcg64Mcg) -> f64 {
+        let (u, v): (f64, f64) = (generator.random(), generator.random());
+        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    fn groups() -> Vec<Group> {
+        vec![Group {
+            cells: GROUP.to_vec(),
+            reference: 0,
+        }]
+    }
+
+    const RULES: Rules = Rules {
+        margin: 0.03,
+        drop: false,
+        screen: true,
+        grows_older: false,
+        horizon: Horizon::Passes { passes: u32::MAX },
+    };
+
+    /// A fleet of so many hosts between whom the ratio deviates by `between`: its slices, and whose
+    /// sittings they are. Each host has one to three sittings, of 16 passes.
+    fn fleet(
+        hosts: usize,
+        effect: f64,
+        between: f64,
+        seed: Seed,
+    ) -> (Vec<Slice>, BTreeMap<u32, usize>) {
+        let mut generator = seed.generator();
+        let mut slices = Vec::new();
+        let mut host_of = BTreeMap::new();
+        let mut sitting = 0;
+        for host in 0..hosts {
+            let own = effect + between * normal(&mut generator);
+            for _ in 0..generator.random_range(1..=3) {
+                let seed = seed.derive("sitting", u64::from(sitting));
+                let mut machine = Machine::new(QUIET, &[0.0, own], seed);
+                for pass in 0..16 {
+                    slices.extend(machine.pass(sitting, pass, GROUP.to_vec()));
+                }
+                host_of.insert(sitting, host);
+                sitting += 1;
+            }
+        }
+        (slices, host_of)
+    }
+
+    fn ratio(fleet: &(Vec<Slice>, BTreeMap<u32, usize>), is_pooled: bool) -> (Interval, Decision) {
+        let groups = groups();
+        let (slices, host_of) = fleet;
+        let seated = Unseated::new();
+        let mut judgement = judge(&RULES, &groups, 2, slices, &seated);
+        if !is_pooled {
+            over_hosts(
+                &mut judgement,
+                &RULES,
+                (&groups, 2),
+                slices,
+                &seated,
+                host_of,
+            );
+        }
+        let candidate = &judgement.groups[0].candidates[1];
+        (candidate.ratio.unwrap(), candidate.decision.unwrap())
+    }
+
+    #[test]
+    fn one_number_a_host_covers_what_many_hosts_would_say() {
+        let covers = |hosts: usize, between: f64| {
+            let trials = 100;
+            let covered = (0..trials).filter(|&trial| {
+                let seed = Seed::new(11)
+                    .derive("fleet", trial)
+                    .derive("hosts", hosts as u64);
+                let (ratio, _) = ratio(&fleet(hosts, 0.02, between, seed), false);
+                (ratio.low..=ratio.high).contains(&0.02f64.exp())
+            });
+            covered.count()
+        };
+        // Of 100 intervals that cover in 95%, 88 and fewer do with a probability of 0.4%.
+        for (hosts, between) in [(3, 0.05), (6, 0.0), (6, 0.05)] {
+            let covered = covers(hosts, between);
+            assert!(covered >= 89, "{hosts} hosts, {between}: {covered}");
+        }
+    }
+
+    #[test]
+    fn equal_cells_hardly_ever_win_on_a_fleet() {
+        let wrong = (0..100).filter(|&trial| {
+            let seed = Seed::new(12).derive("fleet", trial);
+            let (_, decision) = ratio(&fleet(4, 0.0, 0.02, seed), false);
+            matches!(decision, Decision::Better | Decision::Worse)
+        });
+        assert!(wrong.count() <= 11);
+    }
+
+    fn cell(logs: &[f64]) -> CellOfHost {
+        CellOfHost {
+            logs: logs.iter().copied().enumerate().collect(),
+        }
+    }
+
+    #[test]
+    fn the_interval_of_the_next_host_is_the_textbook_one() {
+        // Mean 0.1, deviation 0.1, t(0.975, 2) = 4.302653, √(1 + 1/3) = 1.154701.
+        let next = cell(&[0.0, 0.1, 0.2]).next(1).unwrap();
+        let half = 4.302_653 * 0.1 * 1.154_701;
+        assert!((next.low.ln() - (0.1 - half)).abs() < 1e-5, "{next:?}");
+        assert!((next.high.ln() - (0.1 + half)).abs() < 1e-5, "{next:?}");
+        assert_eq!(cell(&[0.1]).next(1), None);
+        assert!((cell(&[0.0, 0.1, 0.2]).deviation().unwrap() - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn hosts_that_say_the_opposite_are_named() {
+        assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.03), [2]);
+        assert_eq!(cell(&[-0.2, -0.2, 0.1]).against(0.03), [2]);
+        assert_eq!(cell(&[0.2, 0.1]).against(0.03), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn two_hosts_leave_the_answer_of_the_sittings_at_hand() {
+        let fleet = fleet(2, 0.1, 0.0, Seed::new(3));
+        assert_eq!(ratio(&fleet, false), ratio(&fleet, true));
+    }
+
+    #[test]
+    fn an_interval_over_hosts_is_students_over_their_means() {
+        let (slices, host_of) = fleet(5, 0.1, 0.03, Seed::new(4));
+        let groups = groups();
+        let seated = Unseated::new();
+        let mut judgement = judge(&RULES, &groups, 2, &slices, &seated);
+        let of_plan = (&*groups, 2);
+        let ratios = over_hosts(&mut judgement, &RULES, of_plan, &slices, &seated, &host_of);
+        // By hand, from the slices of each host's sittings.
+        let logs: Vec<f64> = (0..5)
+            .map(|host| {
+                let own = host_of.iter().filter(|(_, of)| **of == host);
+                let by_sitting: Vec<f64> = own
+                    .map(|(sitting, _)| {
+                        let own: Vec<Slice> = slices
+                            .iter()
+                            .filter(|slice| host_of[&slice.key.sitting] == host)
+                            .copied()
+                            .collect();
+                        let judged = judge(&RULES, &groups, 2, &own, &seated);
+                        let sittings = &judged.groups[0].candidates[1].by_sitting;
+                        let mut found = sittings.iter().filter(|(number, _)| number == sitting);
+                        found.next().unwrap().1.estimate.ln()
+                    })
+                    .collect();
+                mean(&by_sitting)
+            })
+            .collect();
+        let half = 2.776_445 * standard_deviation(&logs) / 5f64.sqrt();
+        let ratio = judgement.groups[0].candidates[1].ratio.unwrap();
+        assert!((ratio.estimate.ln() - mean(&logs)).abs() < 1e-12);
+        assert!((ratio.low.ln() - (mean(&logs) - half)).abs() < 1e-5);
+        assert_eq!(ratio.batches, 5);
+        assert_eq!(ratios.cells[&1].logs.len(), 5);
+        // The throughput of a cell over another's is that ratio, wherever it is said.
+        let both = [0, 1].map(|cell| judgement.groups[0].candidates[cell].throughput.unwrap());
+        let quotient = both[1].estimate / both[0].estimate;
+        assert!((quotient - ratio.estimate).abs() < 1e-9);
+    }
+}

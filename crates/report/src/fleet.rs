@@ -1,0 +1,242 @@
+//! What hosts say of a plan that was divided among them, and what was merged.
+
+use octavo_experiment::{
+    findings::Findings,
+    fleet::{
+        ClassFindings, ClassGroup, Fleet, HostFindings, HostSummary, LostPart, Merged, PartKind,
+        PartOutcome, StoredPart,
+    },
+};
+
+use crate::{
+    document::{Block, Depth, Document, Section, Table},
+    naming,
+    number::{UNKNOWN, clock, count, counted, list, number, percent, ratio, ratio_interval},
+};
+
+/// The hosts of a plan that was divided; nothing of another one.
+pub(crate) fn section(findings: &Findings) -> Section {
+    let mut section = Section::new("hosts", "Hosts").at(Depth::Evidence);
+    let Some(fleet) = &findings.fleet else {
+        return section;
+    };
+    section.paragraph(counted_parts(fleet));
+    for class in &fleet.classes {
+        if fleet.classes.len() > 1 {
+            section.heading(class.class.clone());
+        } else {
+            section.paragraph(format!("All hosts: {}.", class.class));
+        }
+        if class.is_over_hosts {
+            section.paragraph(over_hosts(class));
+        }
+        for (group, of_plan) in class.groups.iter().zip(&findings.groups) {
+            let cells = of_plan
+                .cells
+                .iter()
+                .map(|cell| naming::cell(findings, cell));
+            let named: Vec<Named<'_>> = cells.zip(&group.cells).collect();
+            if class.is_over_hosts && named.len() > 1 {
+                section.push(Block::Table(ratios(findings, group, &named)));
+            }
+            if class.hosts.len() > 1 {
+                section.push(Block::Table(by_host(findings, class, group, &named)));
+            }
+        }
+        section.push(Block::Table(hosts(fleet, class)));
+    }
+    if !fleet.lost.is_empty() {
+        let title = format!("{}s that do not count", capital(fleet.kind.name()));
+        section.details(title, vec![Block::Table(lost(fleet))]);
+    }
+    section
+}
+
+/// How many parts there are, and on how many hosts.
+fn counted_parts(fleet: &Fleet) -> String {
+    let hosts: usize = fleet.classes.iter().map(|class| class.hosts.len()).sum();
+    let on = match fleet.classes.len() {
+        0 | 1 => format!("on {}", counted(hosts, "host")),
+        classes => format!("on {} of {classes} classes", counted(hosts, "host")),
+    };
+    let agree = match fleet.agree {
+        Some(true) => " All classes have the same answer.",
+        Some(false) => " Classes have other answers.",
+        None => "",
+    };
+    format!(
+        "{} of {} {}, {on}.{agree}",
+        fleet.counted,
+        counted(fleet.wanted as usize, fleet.kind.name()),
+        match fleet.counted {
+            1 => "counts",
+            _ => "count",
+        },
+    )
+}
+
+/// What intervals over hosts are.
+fn over_hosts(class: &ClassFindings) -> String {
+    format!(
+        "Each host gives one ratio, and intervals are Student's t over {}: they say what the mean of \
+         many hosts like these would be. \"Next host\" is between what one more of them would lie.",
+        counted(class.hosts.len(), "host")
+    )
+}
+
+/// A cell with its name in tables.
+type Named<'a> = (String, &'a HostFindings);
+
+/// A caption of a table of a group.
+fn caption(said: &str, group: &ClassGroup) -> String {
+    match group.name.as_str() {
+        "" => said.to_owned(),
+        name => format!("{said}, {name}"),
+    }
+}
+
+fn ratios(findings: &Findings, group: &ClassGroup, cells: &[Named<'_>]) -> Table {
+    let reference = naming::reference_word(findings);
+    let known = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
+    Table::with_rows(caption("Ratios over hosts (95%)", group), cells)
+        .label(naming::column(findings), |(name, _)| name.clone())
+        .words((format!("vs {reference}"), 1), |(_, cell)| {
+            match cell.reference {
+                true => "1".into(),
+                false => known(cell.ratio.as_ref().map(ratio_interval)),
+            }
+        })
+        .words(("next host", 2), |(_, cell)| match cell.reference {
+            true => "1".into(),
+            false => known(cell.next.as_ref().map(ratio_interval)),
+        })
+        .words(("between hosts", 3), |(_, cell)| {
+            known(cell.deviation.map(percent))
+        })
+        .prose("hosts that say the opposite", |(_, cell)| {
+            match cell.against.as_slice() {
+                [] if cell.reference => String::new(),
+                [] => "none".into(),
+                hosts => list(hosts, "and"),
+            }
+        })
+        .build()
+}
+
+/// The reference's throughput on each host, and the ratios of the others to it.
+fn by_host(
+    findings: &Findings,
+    class: &ClassFindings,
+    group: &ClassGroup,
+    cells: &[Named<'_>],
+) -> Table {
+    let places: Vec<usize> = (0..class.hosts.len()).collect();
+    let at = |cell: &HostFindings, place: usize| cell.by_host.get(place).cloned();
+    let mut table = Table::with_rows(caption("By host", group), &places)
+        .label("host", |&place| class.hosts[place].host.name.clone());
+    let Some((reference, own)) = cells.iter().find(|(_, cell)| cell.reference) else {
+        return table.build();
+    };
+    let rate = naming::per_minute(&findings.counted_name);
+    table = table.figure((format!("{rate} of {reference}"), 1), |&place| {
+        let throughput = at(own, place).and_then(|of| of.throughput);
+        throughput.map_or_else(|| UNKNOWN.into(), number)
+    });
+    for (name, cell) in cells.iter().filter(|(_, cell)| !cell.reference) {
+        table = table.figure((format!("{name} vs {reference}"), 2), |&place| {
+            let own = at(cell, place).and_then(|of| of.ratio);
+            own.map_or_else(|| UNKNOWN.into(), ratio)
+        });
+    }
+    table.build()
+}
+
+fn hosts(fleet: &Fleet, class: &ClassFindings) -> Table {
+    let parts = format!("{}s", fleet.kind.name());
+    Table::with_rows("What each host did", &class.hosts)
+        .label("host", |of: &HostSummary| of.host.name.clone())
+        .words((parts, 1), |of| match of.parts.len() {
+            0..=8 => {
+                let numbers = of.parts.iter().map(|number| shown(fleet.kind, *number));
+                numbers.collect::<Vec<_>>().join(", ")
+            }
+            many => count(many as u64),
+        })
+        .figure(("lost", 2), |of| count(of.lost as u64))
+        .build()
+}
+
+fn lost(fleet: &Fleet) -> Table {
+    Table::with_rows("", &fleet.lost)
+        .label(fleet.kind.name(), |of: &LostPart| {
+            shown(fleet.kind, of.number)
+        })
+        .words(("host", 1), |of| of.host.name.clone())
+        .words(("end", 1), |of| end(of.outcome).to_owned())
+        .prose("instead", |of| match of.has_another {
+            true => "another attempt counts".to_owned(),
+            false => "none: carry it out again".to_owned(),
+        })
+        .build()
+}
+
+/// How a part ended.
+fn end(outcome: Option<PartOutcome>) -> &'static str {
+    match outcome {
+        Some(PartOutcome::Done) => "done",
+        Some(PartOutcome::Incomplete) => "incomplete",
+        None => "killed, or under way",
+    }
+}
+
+/// A part's number as people write it: sittings as `--sitting` does, shards as `--shard`.
+fn shown(kind: PartKind, number: u32) -> String {
+    match kind {
+        PartKind::Sitting => number.to_string(),
+        PartKind::Shard => number.saturating_add(1).to_string(),
+    }
+}
+
+fn capital(word: &str) -> String {
+    naming::capital(word)
+}
+
+/// What a merge did.
+pub fn merged(merged: &Merged) -> Document {
+    let mut section = Section::new("merged", "Merged");
+    let counting = merged.parts.iter().filter(|part| part.counts()).count();
+    let kind = merged
+        .parts
+        .first()
+        .map_or(PartKind::Sitting, |part| part.kind);
+    section.paragraph(format!(
+        "{} from {}; {} of {} {}.",
+        match merged.taken {
+            0 => "Nothing new".to_owned(),
+            taken => format!("{} taken", counted(taken, kind.name())),
+        },
+        counted(merged.stores, "store"),
+        count(counting as u64),
+        counted(merged.parts.len(), "attempt"),
+        match counting {
+            1 => "counts",
+            _ => "count",
+        },
+    ));
+    let parts: Vec<&StoredPart> = merged.parts.iter().collect();
+    let table = Table::with_rows("", &parts)
+        .label(kind.name(), |part| shown(part.kind, part.number))
+        .words(("host", 1), |part| part.host.name.clone())
+        .words(("end", 1), |part| end(part.outcome).to_owned())
+        .words(("counts", 1), |part| {
+            match part.counts() {
+                true => "yes",
+                false => "no",
+            }
+            .to_owned()
+        })
+        .words(("took", 2), |part| clock(part.spent_s))
+        .build();
+    section.details("All attempts", vec![Block::Table(table)]);
+    Document::new("Merged", [section])
+}

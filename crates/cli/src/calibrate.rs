@@ -102,6 +102,7 @@ fn simulate(
     let sector = u32::try_from(geometry.sector.get()).unwrap_or(u32::MAX);
     let preset = preset(flags);
     let settings = ProfileSettings {
+        limits: entry.limits(),
         name: entry.name,
         title: entry.title,
         points: if flags.point.is_empty() {

@@ -13,6 +13,7 @@ pub mod catalog;
 mod device;
 pub mod facts;
 pub mod fit;
+pub mod limit;
 pub mod machine;
 pub mod point;
 pub mod power;

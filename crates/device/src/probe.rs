@@ -8,6 +8,7 @@ use octavo_units::{ByteCount, Moment, Seed};
 use crate::{
     Completion, Device, DeviceError, Request, Tag,
     facts::StorageFacts,
+    limit::Limit,
     point::{Durability, PointSpec},
     preset::Preset,
     profile::{Access, FORMAT, Means, Point, Profile},
@@ -113,6 +114,8 @@ pub struct ProfileSettings {
     pub name: String,
     /// What it is.
     pub title: String,
+    /// What its model limits.
+    pub limits: Vec<Limit>,
     /// The points, and which preset they are.
     pub points: (Vec<PointSpec>, Option<Preset>),
     /// The largest range: what a calibrated directory has as file size.
@@ -181,6 +184,7 @@ pub fn profile<D: Device + ?Sized>(
         file_bytes: settings.range,
         preconditioning: "before each point that writes, until cleaning is steady".into(),
         duration_s: (device.now() - began).as_secs_f64(),
+        limits: Some(settings.limits.clone()),
         storage: StorageFacts {
             device: Some(settings.name.clone()),
             model: Some(settings.title.clone()),

@@ -30,6 +30,7 @@ fn every_entry_of_the_catalog_conforms() {
 #[test]
 fn a_profile_conforms() {
     let settings = ProfileSettings {
+        limits: Vec::new(),
         name: "constant".into(),
         title: "100 us".into(),
         points: (

@@ -1,5 +1,6 @@
 //! What a reader must know before believing an experiment's figures.
 
+use octavo_device::limit::Limit;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::{LeftOut, SampledTable, Share};
 use schemars::JsonSchema;
@@ -419,6 +420,21 @@ pub enum Caveat {
         /// How many classes there are.
         classes: usize,
     },
+    /// Storage serves more at once after a rest than in the long run, and a cell that it holds up had that
+    /// in each slice.
+    Credit {
+        /// The cell that may be too fast by most.
+        cell: Cell,
+        /// How much too fast, as a share: at most. Where the credit takes longer to make up for than the
+        /// other cells have their slices, it may be more at the beginning.
+        share: f64,
+        /// The limit that it is from.
+        limit: Limit,
+        /// Seconds that its slices take.
+        slice_s: f64,
+        /// Transactions of slices in which it would be little; `None` where no slice is that long.
+        transactions: Option<u64>,
+    },
     /// Other runs gave no result.
     RunsFailed {
         /// So many.
@@ -510,6 +526,7 @@ impl Caveat {
             | Self::NeverCompared { .. }
             | Self::NoCheckpoint { .. }
             | Self::ClassesDiffer { .. }
+            | Self::Credit { .. }
             | Self::HardlyMerged { .. }
             | Self::SittingsApart { .. }
             | Self::RatioMoved { .. }

@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::{
     caveats::{self, Caveat},
     fleet::Fleet,
+    limits::StorageLimits,
     lockstep::{Horizon, Judgement, Screened},
     own_sizes::ChosenSizes,
     plan::Plan,
@@ -103,6 +104,10 @@ pub struct Findings {
     pub snapshots: Vec<StoredSnapshot>,
     /// The device's profile.
     pub calibration: Option<Profile>,
+    /// What each storage is limited to, and what it serves beyond that after a rest; without those of
+    /// which that is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<StorageLimits>,
     /// How all figures came about.
     pub source: Source,
     /// Cells and verdict by group, in the plan's order; empty where cells are ramps, of which

@@ -36,6 +36,7 @@ pub mod findings;
 pub mod fleet;
 pub mod forecast;
 pub mod inputs;
+pub mod limits;
 pub mod lockstep;
 pub mod machine;
 pub mod monitor;

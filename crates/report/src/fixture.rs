@@ -463,6 +463,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
             })
             .collect(),
         calibration: Some(profile()),
+        limits: Vec::new(),
         buffers: if by_memory {
             buffers(batches)
         } else {

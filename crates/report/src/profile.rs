@@ -1,13 +1,14 @@
 //! The report of a device's profile.
 
 use octavo_device::{
+    limit::{Limit, Quantity},
     profile::{Access, Means, Profile, table},
     request::{Mix, Pattern},
 };
 
 use crate::{
     document::{Block, Cell, Column, ColumnKind, Document, Section, Table},
-    number::{number, percent, time},
+    number::{bytes, number, percent, time},
 };
 
 /// The report of a device's profile.
@@ -58,6 +59,39 @@ pub(crate) fn tables(profile: &Profile) -> Vec<Block> {
 /// are within 4%.
 const IN_FLIGHT_LEAST: f64 = 0.8;
 
+/// The rate of a limit: `3,000 requests/s`, `125 MiB/s`.
+pub(crate) fn rate(limit: &Limit) -> String {
+    match limit.of {
+        Quantity::Requests => format!("{} requests/s", number(limit.per_second)),
+        Quantity::Bytes => format!("{}/s", bytes(limit.per_second)),
+    }
+}
+
+/// What a limit lets through at once after a rest: `150 requests`, `6.25 MiB`.
+pub(crate) fn credit(limit: &Limit) -> String {
+    match limit.of {
+        Quantity::Requests => format!("{} requests", number(limit.credit())),
+        Quantity::Bytes => bytes(limit.credit()),
+    }
+}
+
+/// Limits with what is served at once after a rest.
+fn limits_found(limits: &[Limit]) -> Vec<(String, String)> {
+    if limits.is_empty() {
+        return vec![("limit".into(), "none found".into())];
+    }
+    let named = limits.iter().map(|limit| {
+        let refill = time(limit.refill_s * 1e6);
+        let said = format!(
+            "{}, {} at once after {refill} of rest",
+            rate(limit),
+            credit(limit)
+        );
+        ("limit".into(), said)
+    });
+    named.collect()
+}
+
 /// What was measured, and the figures that most people want.
 pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
     let storage = &profile.storage;
@@ -98,6 +132,12 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
             format!("p50 {}, p99 {}", time(latency.us_p50), time(latency.us_p99)),
         ));
     }
+    values.extend(
+        profile
+            .limits
+            .iter()
+            .flat_map(|limits| limits_found(limits)),
+    );
     let unsteady = profile.points.iter().filter(|of| profile.is_unsteady(of));
     match unsteady.count() {
         0 => {}
@@ -186,6 +226,25 @@ mod tests {
             !text.contains("MEMORY") && !text.contains("steady"),
             "{text}"
         );
+        let mut limited = fixture::profile();
+        let (requests, bytes) = (Quantity::Requests, Quantity::Bytes);
+        for (limits, said) in [
+            (vec![], "limit                   none found\n"),
+            (
+                vec![
+                    Limit::with_credit(requests, 3_000, 150),
+                    Limit::with_credit(bytes, 125 << 20, 6_553_600),
+                ],
+                "limit                   3,000 requests/s, 150 requests at once after 50.0 ms of rest\n\
+                 limit                   125 MiB/s, 6.25 MiB at once after 50.0 ms of rest\n",
+            ),
+        ] {
+            limited.limits = Some(limits);
+            let text = profile(&limited)
+                .terminal(160, false)
+                .replace('\u{a0}', " ");
+            assert!(text.contains(said), "{text}");
+        }
         let mut memory = fixture::profile();
         memory.access = Access::Memory;
         memory.storage.file_system = Some("tmpfs".into());

@@ -17,13 +17,15 @@ use std::{
     num::NonZeroU32,
     ops::ControlFlow,
     path::Path,
+    thread,
     time::{Duration, Instant},
 };
 
 use octavo_device::{
+    limit::{self, Limit, Trial},
     point::{Durability, PointSpec},
     preset::{Preset, Timing},
-    profile::{FORMAT, Point, Profile},
+    profile::{Access, FORMAT, Point, Profile},
     request::{Mix, Pattern},
     steady,
     stream::{Content, Load},
@@ -59,7 +61,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What `octavo advise` measures: about 15 s.
+    /// What `octavo advise` measures: about 18 s.
     pub fn brief(seed: Seed) -> Self {
         Self::preset(Preset::Brief, seed)
     }
@@ -103,6 +105,10 @@ const FILL_DEPTH: QueueDepth = match QueueDepth::new(32) {
 const SHRUNK_MIN: ByteCount = ByteCount::mib(64);
 /// The longest load before a round that is not counted, unless a preset has a longer one.
 const RAMP_MAX: Duration = Duration::from_secs(1);
+/// What is found before the points.
+const LIMITS: &str = "limits, after rests";
+/// About how long that takes.
+const LIMITS_EXPECTED: Duration = Duration::from_millis(2500);
 /// The guess of fill speed for time left before anything is known.
 const FILL_BYTES_PER_SECOND: u64 = 500 << 20;
 
@@ -142,8 +148,12 @@ pub fn calibrate(
     let expected = |spec: &PointSpec| settings.preset.timing(spec).bounds().0;
     let passes = settings.passes.get();
     let points_expected = specs.iter().map(expected).sum::<Duration>() * passes;
+    let limits_expected = match settings.points {
+        None => LIMITS_EXPECTED,
+        Some(_) => Duration::ZERO,
+    };
     let mut done = Duration::ZERO;
-    let mut total = fill_expected + points_expected;
+    let mut total = fill_expected + limits_expected + points_expected;
     for pass in 1..=fills {
         let name = format!("write the file, pass {pass} of {fills}");
         let seed = settings.seed.derive("fill", u64::from(pass));
@@ -155,6 +165,21 @@ pub fn calibrate(
             })
         })?;
         done = started.elapsed();
+    }
+    // Points that somebody lists are all that is measured.
+    let mut limits = None;
+    if settings.points.is_none() {
+        let before = Instant::now();
+        let seed = settings.seed.derive("limit", 0);
+        limits = Some(find_limits(&target, engine, seed, &mut |elapsed| {
+            let done = done + elapsed;
+            progress(Step {
+                name: LIMITS,
+                done,
+                total: total.max(done + points_expected),
+            })
+        })?);
+        done += before.elapsed();
     }
     total = done + points_expected;
     let mut measured = vec![Vec::new(); specs.len()];
@@ -217,8 +242,84 @@ pub fn calibrate(
             if fills == 1 { "once" } else { "twice" }
         ),
         duration_s: started.elapsed().as_secs_f64(),
+        limits,
         storage: Location::find(directory).facts,
         points,
+    })
+}
+
+/// The size of the file on which [`limits`] are found. A larger one takes longer to write, and a drive's cache
+/// that has all of it serves all trials from there alike: a limit is in front of it.
+const LIMITS_BYTES: ByteCount = ByteCount::mib(64);
+
+/// Finds what storage under `directory` is limited to, on a small file there: in about 4 s, of which a
+/// volume of 125 MB a second takes half a second to write the file. `hook` is called about ten times a
+/// second.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn limits(
+    directory: &Path,
+    seed: Seed,
+    hook: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Vec<Limit>, CalibrateError> {
+    let target = Target::create(directory, LIMITS_BYTES)?;
+    let (engine, _) = Engine::best();
+    fill(&target, engine, seed.derive("fill", 0), &mut |_| hook())?;
+    find_limits(&target, engine, seed.derive("limit", 0), &mut |_| hook())
+}
+
+/// The longest that a rest goes on before the hook is called again.
+const REST_PART: Duration = Duration::from_millis(100);
+
+/// Finds the limits of a file that has been written before; `hook` is called with the time since it began.
+/// What goes through the page cache has none.
+fn find_limits(
+    target: &Target,
+    engine: Engine,
+    seed: Seed,
+    hook: &mut dyn FnMut(Duration) -> ControlFlow<()>,
+) -> Result<Vec<Limit>, CalibrateError> {
+    if target.access() != Access::Direct || target.size().get() < u64::from(limit::LARGE_BYTES) {
+        return Ok(Vec::new());
+    }
+    let began = Instant::now();
+    let mut number = 0;
+    limit::find_all(&mut |size, trial: Trial| {
+        number += 1;
+        if !size.get().is_multiple_of(target.alignment()) {
+            return Ok(Vec::new());
+        }
+        let mut rest = trial.rest;
+        while !rest.is_zero() {
+            let part = rest.min(REST_PART);
+            thread::sleep(part);
+            rest -= part;
+            if hook(began.elapsed()).is_break() {
+                return Err(CalibrateError::Stopped);
+            }
+        }
+        let load = Load {
+            mix: Mix::READ,
+            pattern: Pattern::Random,
+            request_size: size,
+            depth: QueueDepth::new(limit::IN_FLIGHT).unwrap_or(QueueDepth::ONE),
+            range_bytes: target.size().get(),
+            content: Content::Fresh,
+            first: 0,
+            seed: seed.derive("trial", number),
+        };
+        let stop = Stop {
+            ramp: Duration::ZERO,
+            slice: limit::WINDOW,
+            slices: trial.windows,
+            requests: u64::MAX,
+        };
+        let run = engine.run(target.file(), &load, Durability::Device, stop, &mut |_| {
+            hook(began.elapsed())
+        });
+        let run = run.map_err(|error| failure(error, engine, &load))?;
+        Ok(run.slices)
     })
 }
 

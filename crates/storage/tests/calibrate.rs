@@ -149,3 +149,21 @@ fn writes_run_in_rounds_until_steady_or_the_limit() {
     // The figures are over five rounds, however many were run.
     assert!((point.duration_s - 0.020).abs() < 1e-9);
 }
+
+#[test]
+fn limits_are_looked_for_on_a_file_that_is_gone_afterwards() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut calls = 0;
+    let limits = calibrate::limits(directory.path(), Seed::new(1), &mut || {
+        calls += 1;
+        ControlFlow::Continue(())
+    });
+    // What is found depends on the disk.
+    println!("{:?} in {calls} calls", limits.unwrap());
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    let stopped = calibrate::limits(directory.path(), Seed::new(1), &mut || {
+        ControlFlow::Break(())
+    });
+    assert!(matches!(stopped, Ok(_) | Err(CalibrateError::Stopped)));
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+}

@@ -89,7 +89,7 @@ enum IsolationName {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SliceFlags {
     /// Transactions that each page size executes in a pass [default: as many
-    /// as take about 75 ms, with a server 1.5 s]
+    /// as take about 75 ms, with a server 1.5 s; more on limited storage]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) transactions: Option<u64>,
 

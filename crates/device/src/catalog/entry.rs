@@ -12,6 +12,7 @@ use serde::{
 use super::{published::Published, texts};
 use crate::{
     Device,
+    limit::Limit,
     power::{Draw, Power},
     simulated::{
         Disk, Raid, array, constant, disk, flash, members::Members, raid, station, volume,
@@ -253,6 +254,27 @@ impl Entry {
             Model::Disk(_) => true,
             Model::Raid(raid) => raid.member.entry().is_ok_and(|member| member.rotates()),
             _ => false,
+        }
+    }
+
+    /// What it may do in a second, and what it serves at once after a rest; nothing of what has no such
+    /// limits. Of a RAID those of its members together.
+    pub fn limits(&self) -> Vec<Limit> {
+        match self.model() {
+            Model::Volume(volume) => volume.limits(),
+            Model::Raid(raid) => {
+                let members = raid.member.entry().map(|member| member.limits());
+                let together = |limit: Limit| Limit {
+                    per_second: limit.per_second * f64::from(*raid.members),
+                    ..limit
+                };
+                members
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(together)
+                    .collect()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -229,6 +229,7 @@ mod tests {
     fn profile(parameters: &Parameters) -> Profile {
         let range = ByteCount::mib(1024);
         let settings = ProfileSettings {
+            limits: Vec::new(),
             name: "known".into(),
             title: "known".into(),
             points: (Preset::Quick.points(range, 512), Some(Preset::Quick)),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     facts::StorageFacts,
+    limit::Limit,
     point::{Durability, PointSpec},
     preset::Preset,
     request::{Mix, Pattern},
@@ -58,6 +59,10 @@ pub struct Profile {
     pub preconditioning: String,
     /// Seconds from start to end; of a simulation those of its own time.
     pub duration_s: f64,
+    /// What it was found to be limited to, and what it serves beyond that after a rest; empty where it
+    /// was found to have no limit, `None` where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limits: Option<Vec<Limit>>,
     /// The file system and block device; of a simulation `device` is the
     /// entry's name and `model` its title.
     pub storage: StorageFacts,
@@ -380,6 +385,7 @@ pub(super) mod tests {
     use octavo_units::RequestSize;
 
     use super::*;
+    use crate::limit::Quantity;
 
     /// A point with the given rate and a mean latency that follows from it.
     pub(crate) fn point(spec: PointSpec, iops: f64) -> Point {
@@ -424,6 +430,7 @@ pub(super) mod tests {
             file_bytes: ByteCount::mib(1024),
             preconditioning: "written once".into(),
             duration_s: 48.5,
+            limits: Some(Vec::new()),
             storage: StorageFacts {
                 file_system: Some("ext4".into()),
                 ..StorageFacts::default()
@@ -437,11 +444,17 @@ pub(super) mod tests {
         let mixed = spec(Mix::READ_75, Pattern::Random, 8192, 32);
         let mut commit = spec(Mix::WRITE, Pattern::Sequential, 4096, 1);
         commit.durability = Durability::Synced;
-        let profile = profile(vec![point(mixed, 32_000.0), point(commit, 700.0)]);
+        let mut profile = profile(vec![point(mixed, 32_000.0), point(commit, 700.0)]);
         assert!(profile.points[0].read_latency.is_some());
         assert!(profile.commit().is_some());
-        let text = profile.to_toml();
-        assert_eq!(Profile::from_toml(&text).unwrap(), profile, "{text}");
+        let limit = Limit::with_credit(Quantity::Requests, 3_000, 150);
+        // None were looked for by older versions.
+        for limits in [Some(vec![limit]), Some(Vec::new()), None] {
+            profile.limits = limits;
+            let text = profile.to_toml();
+            assert_eq!(Profile::from_toml(&text).unwrap(), profile, "{text}");
+            assert_eq!(text.contains("limits"), profile.limits.is_some());
+        }
     }
 
     #[test]

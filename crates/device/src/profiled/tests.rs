@@ -73,6 +73,7 @@ fn profile(specs: Vec<PointSpec>) -> Profile {
         file_bytes: FILE,
         preconditioning: String::new(),
         duration_s: 0.0,
+        limits: None,
         storage: StorageFacts::default(),
         points: points.collect(),
     }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use octavo_database::DatabaseError;
+use octavo_device::profile::Profile;
 
 use super::settings::CampaignSettings;
 use crate::{
@@ -12,10 +13,11 @@ use crate::{
     executor::Executor,
     findings::Findings,
     fleet::PartOutcome,
+    limits::StorageLimits,
     lockstep::{Slice, WarmUpBlock},
     monitor::Monitor,
     plan::{Cell, Factor, SnapshotKey},
-    record::RunRecord,
+    record::{RunRecord, Source},
     store::{LOADED, Store, StoreError},
 };
 
@@ -28,6 +30,9 @@ pub(super) struct Session<'a> {
     /// What is not loaded, for want of time.
     without_time: Vec<SnapshotKey>,
 }
+
+/// The least budget in which limits of storage are looked for that is not calibrated: that takes about 4 s.
+const LIMITS_BUDGET_MIN: Duration = Duration::from_secs(150);
 
 /// So many snapshots are loaded whatever the budget: with fewer, nothing is compared.
 const COMPARED_MIN: usize = 2;
@@ -131,6 +136,37 @@ impl<'a> Session<'a> {
             let limit = self.settings.budget.map(budget::calibration);
             if let Some(profile) = executor.calibrate(seed, limit, self.monitor)? {
                 self.store.put_calibration(&profile)?;
+            }
+            self.note_time()?;
+        }
+        self.know_limits(executor)
+    }
+
+    /// Keeps what each storage is limited to, where cells take turns on it and that is not kept yet: by its
+    /// model, as it was calibrated, or found where there is time for that.
+    fn know_limits(&mut self, executor: &mut dyn Executor) -> Result<(), CampaignError> {
+        let plan = &self.settings.plan;
+        if executor.source() != Source::Measured || plan.ramp.is_some() {
+            return Ok(());
+        }
+        let known = StorageLimits::all(&self.store)?;
+        let profile = self.store.calibration()?;
+        let profile = profile.and_then(|text| Profile::from_toml(&text).ok());
+        // The first storage is what was calibrated.
+        let mut calibrated = profile.and_then(|profile| profile.limits);
+        let budget = self.settings.budget;
+        let has_time = budget.is_some_and(|budget| budget >= LIMITS_BUDGET_MIN);
+        for (number, storage) in (0..).zip(&plan.storages) {
+            let calibrated = calibrated.take();
+            if known.iter().any(|limits| limits.storage == *storage) {
+                continue;
+            }
+            let look = has_time && calibrated.is_none();
+            let seed = look.then(|| plan.seed.derive("limits", number));
+            let limits = executor.limits(storage, seed, self.monitor)?;
+            if let Some(limits) = limits.or(calibrated) {
+                let storage = storage.clone();
+                StorageLimits { storage, limits }.keep(&mut self.store)?;
             }
             self.note_time()?;
         }

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use octavo_device::limit::{Limit, Quantity};
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::user::Own;
 use rand::RngExt;
@@ -21,11 +22,12 @@ use crate::{
     error::CampaignError,
     executor::{Executor, Sitting},
     findings::Findings,
+    limits::{self, tests::served},
     lockstep::{BATCH_PASSES, DepartureReason, Slice, SliceKey, slice::tests::slice},
     monitor::Monitor,
     observer::Observer,
-    plan::{Cell, Design, Factor, Plan, SliceLength, tests::plan},
-    record::{Figures, RunRecord, Source, tests::figures},
+    plan::{Cell, Design, Factor, Plan, SliceLength, Storage, tests::plan},
+    record::{DeviceUse, Figures, RunRecord, Source, tests::figures},
     run::RunError,
     statistics::Decision,
     store::{LOADED, Store, StoredSnapshot},
@@ -64,6 +66,42 @@ struct Calculated {
     slow_memory: Option<ByteCount>,
     /// With pages of this size transactions take half as long each time that so many were done.
     halves: Option<(u32, u32)>,
+    /// The volume that all cells share, if it is limited.
+    volume: Option<Limited>,
+}
+
+/// A volume with a limit of requests, and what it has saved up. Transactions of 10 ms ask it for 10
+/// requests, and for 60 with 8 KiB pages: these are held up by it.
+struct Limited {
+    limit: Limit,
+    saved: f64,
+}
+
+impl Limited {
+    fn full() -> Self {
+        let limit = Limit::with_credit(Quantity::Requests, 3000, 150);
+        Self {
+            limit,
+            saved: 150.0,
+        }
+    }
+
+    /// Seconds that transactions of a cell take.
+    fn serve(&mut self, transactions: u64, requests_each: u64) -> (f64, DeviceUse) {
+        let requests = transactions * requests_each;
+        let wanted = requests_each as f64 / 0.01;
+        let Limit { per_second, .. } = self.limit;
+        let (seconds, saved) = served(per_second, wanted, requests as f64, self.saved);
+        self.saved = saved.min(self.limit.credit());
+        let device = DeviceUse {
+            reads: requests,
+            read_bytes: ByteCount::kib(4 * requests),
+            writes: 0,
+            written_bytes: ByteCount::ZERO,
+            energy: None,
+        };
+        (seconds, device)
+    }
 }
 
 /// A cell that is open.
@@ -73,6 +111,10 @@ struct Seat {
     level: f64,
     /// Transactions since its warm-up.
     done: u64,
+    /// What it asked of a limited volume in its last slice.
+    asked: Option<limits::Asked>,
+    /// In all since its warm-up.
+    asked_in_all: (Duration, Option<DeviceUse>),
 }
 
 impl Executor for Calculated {
@@ -103,6 +145,15 @@ impl Executor for Calculated {
         }))
     }
 
+    fn limits(
+        &mut self,
+        _storage: &Storage,
+        _seed: Option<Seed>,
+        _monitor: &Monitor<'_>,
+    ) -> Result<Option<Vec<Limit>>, CampaignError> {
+        Ok(self.volume.as_ref().map(|volume| vec![volume.limit]))
+    }
+
     fn unavailable(&self, cell: &Cell) -> Option<&str> {
         let missing = self.without.contains(&cell.page_size.get());
         missing.then_some("no such page size")
@@ -119,6 +170,7 @@ impl Executor for Calculated {
         _monitor: &'s Monitor<'_>,
     ) -> Result<Box<dyn Sitting + 's>, CampaignError> {
         let seats = cells.iter();
+        let slow_memory = self.slow_memory;
         Ok(Box::new(CalculatedSitting {
             executor: self,
             seats: seats
@@ -129,11 +181,13 @@ impl Executor for Calculated {
                         65536 => 2.0,
                         _ => 1.0,
                     };
-                    let is_slow = self.slow_memory == Some(cell.memory);
+                    let is_slow = slow_memory == Some(cell.memory);
                     let seat = Seat {
                         page_size,
                         level: if is_slow { 20.0 * level } else { level },
                         done: 0,
+                        asked: None,
+                        asked_in_all: (Duration::ZERO, None),
                     };
                     (number, seat)
                 })
@@ -144,7 +198,7 @@ impl Executor for Calculated {
 }
 
 struct CalculatedSitting<'a> {
-    executor: &'a Calculated,
+    executor: &'a mut Calculated,
     seats: BTreeMap<usize, Seat>,
     seed: Seed,
 }
@@ -153,7 +207,12 @@ impl CalculatedSitting<'_> {
     fn figures_of(&self, cell: usize) -> Figures {
         let plan = plan();
         let workload = plan.workload(plan.data[0]).unwrap();
-        figures(workload.transactions(), self.seats[&cell].done)
+        let mut figures = figures(workload.transactions(), self.seats[&cell].done);
+        if let (measured, device @ Some(_)) = self.seats[&cell].asked_in_all {
+            figures.load.measured = measured;
+            figures.device = device;
+        }
+        figures
     }
 }
 
@@ -176,6 +235,8 @@ impl Sitting for CalculatedSitting<'_> {
             page_size,
             level,
             done,
+            asked,
+            asked_in_all,
         } = self.seats.get_mut(&key.cell).unwrap();
         if self.executor.failing.contains(page_size) && slices >= self.executor.failing_from {
             return Err(CampaignError::Run(RunError::Died("gone".into())));
@@ -186,6 +247,28 @@ impl Sitting for CalculatedSitting<'_> {
         };
         let level = *level * 0.5_f64.powf(age);
         *done += transactions;
+        if let Some(volume) = &mut self.executor.volume {
+            let each = if *page_size == 8192 { 60 } else { 10 };
+            let (seconds, device) = volume.serve(transactions, each);
+            let elapsed = Duration::from_secs_f64(seconds);
+            *asked = Some(limits::Asked {
+                transactions,
+                elapsed,
+                device: Some(device),
+            });
+            let (measured, so_far) = asked_in_all;
+            *measured += elapsed;
+            *so_far = Some(so_far.map_or(device, |so_far| so_far.plus(&device)));
+            return Ok(Slice {
+                key,
+                transactions,
+                counted: transactions,
+                elapsed,
+                spent: None,
+                misses: transactions,
+                ..slice(key.sitting, key.pass, key.cell)
+            });
+        }
         let place = u64::from(key.pass) * 1000 + key.cell as u64;
         let mut generator = self.seed.derive("wobble", place).generator();
         let amount = if *page_size == 1024 { 1.6 } else { 0.01 };
@@ -203,8 +286,14 @@ impl Sitting for CalculatedSitting<'_> {
         })
     }
 
+    fn asked(&self, cell: usize) -> Option<limits::Asked> {
+        self.seats[&cell].asked
+    }
+
     fn end_warm_up(&mut self, cell: usize) -> u64 {
-        self.seats.get_mut(&cell).unwrap().done = 0;
+        let seat = self.seats.get_mut(&cell).unwrap();
+        seat.done = 0;
+        seat.asked_in_all = (Duration::ZERO, None);
         0
     }
 
@@ -260,9 +349,16 @@ fn one_group() -> Plan {
 fn carry_out(
     directory: &Path,
     plan: Plan,
+    executor: Calculated,
+) -> Result<Findings, CampaignError> {
+    carry_out_with(settings(directory, plan), executor)
+}
+
+fn carry_out_with(
+    settings: CampaignSettings,
     mut executor: Calculated,
 ) -> Result<Findings, CampaignError> {
-    let settings = settings(directory, plan);
+    let directory = &settings.directory;
     let mut store = Store::open_or_create(&directory.join("octavo.db"))?;
     store.adopt(&settings.plan, settings.slices, "0")?;
     let observer = Asked(executor.stop.clone());
@@ -323,6 +419,49 @@ fn every_pass_has_a_slice_of_every_cell_and_records_say_their_source() {
     assert_eq!(conditions, [("synchronous".to_owned(), "FULL".to_owned())]);
     let eight = &findings.groups[0].cells[1];
     assert!((eight.ratio.unwrap().estimate - 1.1).abs() < 0.01);
+}
+
+/// Two cells on a limited volume, of which one takes all of it: its ratio, what a caveat says is its error
+/// at most, and the transactions of a slice.
+fn on_a_limited_volume(transactions: Option<u64>, volume: Limited) -> (f64, Option<f64>, u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = one_group();
+    plan.page_sizes.truncate(2);
+    let mut settings = settings(directory.path(), plan);
+    settings.slices.transactions = transactions;
+    let executor = Calculated {
+        is_measured: true,
+        volume: Some(volume),
+        ..Calculated::default()
+    };
+    let findings = carry_out_with(settings, executor).unwrap();
+    let mut caveats = findings.caveats.iter();
+    let too_fast = caveats.find_map(|caveat| match caveat {
+        Caveat::Credit { share, .. } => Some(*share),
+        _ => None,
+    });
+    let ratio = findings.groups[0].cells[1].ratio.unwrap().estimate;
+    (ratio, too_fast, findings.slice_transactions.unwrap())
+}
+
+#[test]
+fn a_cell_that_a_volume_holds_up_is_as_slow_in_turns_as_alone() {
+    // Alone it is served 3,000 of 6,000 requests a second, so takes twice as long as without a limit.
+    let (ratio, too_fast, transactions) = on_a_limited_volume(None, Limited::full());
+    assert_eq!(transactions, 100);
+    assert!((ratio / 0.5 - 1.0).abs() < 0.03, "{ratio}");
+    assert_eq!(too_fast, None);
+    // In short slices, which somebody asked for, it lives on credit in every second one, as every second
+    // pass is in reverse, and a caveat has the bound.
+    let (ratio, too_fast, _) = on_a_limited_volume(Some(10), Limited::full());
+    assert!(ratio > 0.58, "{ratio}");
+    assert!(ratio <= 0.5 * (1.0 + too_fast.unwrap()) + 1e-6, "{ratio}");
+    // A credit of minutes: no slice is that long.
+    let mut minutes = Limited::full();
+    minutes.limit.refill_s = 1800.0;
+    let (ratio, too_fast, transactions) = on_a_limited_volume(None, minutes);
+    assert_eq!(transactions, 10);
+    assert!(ratio > 0.6 && too_fast.unwrap() > 0.5, "{ratio}");
 }
 
 #[test]

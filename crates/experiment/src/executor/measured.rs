@@ -10,12 +10,14 @@ use std::{
 };
 
 use octavo_database::DatabaseError;
+use octavo_device::limit::Limit;
 use octavo_driver::{
     DriverObserver, DriverSettings, Load, RETRIES, Ramp, RunLength, SliceSettings,
 };
 use octavo_storage::{
     calibrate::{self, CalibrateError},
     confine::confine,
+    entry::named,
     location::Location,
     namespace::mount_apart,
 };
@@ -325,6 +327,32 @@ impl Executor for MeasuredExecutor<'_> {
             }
             Err(CalibrateError::Stopped) => Err(CampaignError::Stopped),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    fn limits(
+        &mut self,
+        storage: &Storage,
+        seed: Option<Seed>,
+        monitor: &Monitor<'_>,
+    ) -> Result<Option<Vec<Limit>>, CampaignError> {
+        if let Storage::Device(device) = storage {
+            // It was mounted, so that it is known.
+            return Ok(named(device).ok().map(|entry| entry.limits()));
+        }
+        let Some(seed) = seed else {
+            return Ok(None);
+        };
+        let directory = self.resolved.directory(storage);
+        let found = calibrate::limits(&directory, seed, &mut || {
+            monitor.progress("limits of the storage");
+            monitor.flow()
+        });
+        match found {
+            Ok(limits) => Ok(Some(limits)),
+            Err(CalibrateError::Stopped) => Err(CampaignError::Stopped),
+            // Figures are worth more than this, and a disk that fails will say so again.
+            Err(_) => Ok(None),
         }
     }
 

@@ -10,15 +10,17 @@ mod snapshots;
 
 use std::time::Duration;
 
+use octavo_device::limit::Limit;
 use octavo_predict::Warmth;
 use octavo_units::{ByteCount, Seed};
 
 use crate::{
     error::CampaignError,
     inputs::Input,
+    limits::Asked,
     lockstep::{Slice, SliceKey},
     monitor::Monitor,
-    plan::Cell,
+    plan::{Cell, Storage},
     record::{Figures, Source},
     run::RunError,
     store::StoredSnapshot,
@@ -52,6 +54,20 @@ pub trait Executor {
         _limit: Option<Duration>,
         _monitor: &Monitor<'_>,
     ) -> Result<Option<String>, CampaignError> {
+        Ok(None)
+    }
+
+    /// What a storage is limited to, where its model says so; of others it is looked for with a `seed`, and
+    /// `None` without one.
+    ///
+    /// # Errors
+    /// When the storage cannot be measured, or the monitor wants to stop.
+    fn limits(
+        &mut self,
+        _storage: &Storage,
+        _seed: Option<Seed>,
+        _monitor: &Monitor<'_>,
+    ) -> Result<Option<Vec<Limit>>, CampaignError> {
         Ok(None)
     }
 
@@ -153,6 +169,12 @@ pub trait Sitting {
 
     /// How warm a modeled cell is; `None` of what is measured, and of a cell that is not open.
     fn warmth(&self, _cell: usize) -> Option<&Warmth> {
+        None
+    }
+
+    /// What a cell asked of its storage in its last slice; `None` of what is modeled, which has its storage
+    /// to itself.
+    fn asked(&self, _cell: usize) -> Option<Asked> {
         None
     }
 

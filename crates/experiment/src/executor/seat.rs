@@ -15,6 +15,7 @@ use super::Sitting;
 use crate::{
     apart::{Apart, ApartLoad},
     error::CampaignError,
+    limits::Asked,
     lockstep::{SessionTime, Slice, SliceKey},
     machine::{EnergyMeter, EnergyTotal, EnergyUse, MachineUse, MachineWatch, own_io_bytes},
     monitor::Monitor,
@@ -40,6 +41,7 @@ pub(super) struct Seat<'a> {
     /// What it had counted when the warm-up ended.
     energy_before: Option<EnergyTotal>,
     total: Total,
+    asked: Option<Asked>,
     warm_up: Option<Total>,
     warm_up_failed: u64,
     counts: Option<Counts>,
@@ -148,6 +150,7 @@ impl<'a> Seat<'a> {
             energy: EnergyMeter::here(),
             energy_before: None,
             total: Total::default(),
+            asked: None,
             warm_up: None,
             warm_up_failed: 0,
             counts: None,
@@ -206,6 +209,11 @@ impl<'a> Seat<'a> {
             .zip(own_before)
             .map(|(after, before)| after.saturating_sub(before));
         running.freeze()?;
+        self.asked = Some(Asked {
+            transactions: done.transactions,
+            elapsed,
+            device,
+        });
         self.total.elapsed += elapsed;
         self.total.counters = self.total.counters + counters;
         self.total.device = match (self.total.device, device) {
@@ -368,6 +376,10 @@ impl Sitting for MeasuredSitting<'_> {
             self.seats.remove(&key.cell);
         }
         slice
+    }
+
+    fn asked(&self, cell: usize) -> Option<Asked> {
+        self.seat(cell)?.asked
     }
 
     fn end_warm_up(&mut self, cell: usize) -> u64 {

@@ -21,6 +21,7 @@ use crate::{
     caveats::{MovedRatio, UnfilledCell, YoungPasses},
     energy::{CellEnergy, CellMachineEnergy, RunEnergy, RunMachineEnergy},
     inputs::{Input, Inputs},
+    limits::Asked,
     lockstep::{
         Batch, Candidate, Departure, Group, GroupJudgement, Judgement, Levels, Movement, Slice,
         SliceKey,
@@ -28,7 +29,7 @@ use crate::{
     own_sizes::{MixedOverSingle, Standing, TreeReads, mixed_over_single, tree_reads},
     plan::{Cell, Factor, Level, Plan},
     prediction::Expected,
-    record::{Figures, RunRecord, Source, UNFINISHED},
+    record::{DeviceUse, Figures, RunRecord, Source, UNFINISHED},
     statistics::{Decision, Interval, decision, error_of_one},
     verdict::{Verdict, verdict},
     waits::{Bound, Waits},
@@ -247,6 +248,31 @@ impl<'a> ByCell<'a> {
         self.figures
             .iter()
             .flat_map(|of_cell| of_cell.values().copied())
+    }
+
+    /// Seconds that a cell's slices take on average; 0 without any.
+    pub(super) fn slice_s(&self, cell: usize) -> f64 {
+        let slices = &self.every[cell];
+        let all: Duration = slices.iter().map(|slice| slice.elapsed).sum();
+        all.as_secs_f64() / slices.len().max(1) as f64
+    }
+
+    /// What a cell asked of its storage in all its slices; `None` without any.
+    pub(super) fn asked(&self, cell: usize) -> Option<Asked> {
+        let runs = self.figures[cell].values();
+        let devices: Option<Vec<DeviceUse>> = runs.clone().map(|run| run.device).collect();
+        let device = devices.and_then(|of| of.into_iter().reduce(|one, other| one.plus(&other)));
+        let slices = &self.every[cell];
+        let transactions = slices.iter().map(|slice| slice.transactions).sum();
+        // Runs whose device did not count are of unknown demand, and count whole.
+        (transactions > 0).then(|| Asked {
+            transactions,
+            elapsed: match device {
+                Some(_) => runs.map(|run| run.load.measured).sum(),
+                None => slices.iter().map(|slice| slice.elapsed).sum(),
+            },
+            device,
+        })
     }
 
     /// Cells with runs whose warm-up did not fill the buffer.

@@ -21,6 +21,7 @@ use crate::{
     caveats::{Caveat, MovedRatio, YoungPasses},
     fleet::{Fleet, PartKind},
     inputs::{Input, InputName},
+    limits::{CREDIT_SHARE, StorageLimits},
     lockstep::{Batch, HOSTS_QUOTED, Movement},
     machine,
     plan::{Cell, Plan},
@@ -186,6 +187,35 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     caveats
 }
 
+/// The cell that may be too fast by most for what its storage served after rests, if that is more than does
+/// not matter.
+fn credit(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
+    let cells = findings.plan.cells();
+    let slice_s: Vec<f64> = (0..cells.len()).map(|cell| by_cell.slice_s(cell)).collect();
+    let all_s: f64 = slice_s.iter().sum();
+    let too_fast = cells.iter().enumerate().filter_map(|(number, cell)| {
+        let limits = StorageLimits::of(&findings.limits, &cell.storage);
+        let slice_s = slice_s[number];
+        let asked = by_cell.asked(number)?;
+        let (share, limit) = asked.too_fast(limits, slice_s, all_s - slice_s)?;
+        // Of this limit: another one may want longer slices, which would not help here.
+        let transactions = asked.transactions_wanted(std::slice::from_ref(limit));
+        Some(Caveat::Credit {
+            cell: cell.clone(),
+            share,
+            limit: *limit,
+            slice_s,
+            transactions: transactions.map(|wanted| wanted.ceil() as u64),
+        })
+    });
+    let share = |caveat: &Caveat| match caveat {
+        Caveat::Credit { share, .. } => *share,
+        _ => 0.0,
+    };
+    let most = too_fast.max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    (share(&most) > findings.plan.margin.max(CREDIT_SHARE)).then_some(most)
+}
+
 pub(super) fn found_caveats(
     findings: &Findings,
     by_cell: &ByCell<'_>,
@@ -242,6 +272,7 @@ pub(super) fn found_caveats(
     }
     caveats.extend(not_paced(findings, by_cell));
     caveats.extend(no_checkpoint(findings, by_cell));
+    caveats.extend(credit(findings, by_cell));
     let own = findings.plan.own.iter();
     caveats.extend(own.flat_map(|own| of_own(own, statements)));
     caveats.extend(sampled(findings));

@@ -259,6 +259,7 @@ mod tests {
     fn profile() -> Profile {
         let range = ByteCount::mib(256);
         let settings = ProfileSettings {
+            limits: Vec::new(),
             name: String::new(),
             title: String::new(),
             points: (Preset::Brief.points(range, 4096), None),

@@ -16,7 +16,8 @@ use octavo_workload::Deviation;
 
 use crate::{
     naming,
-    number::{count, counted, factor, factors, list, number, percent, seconds, was},
+    number::{count, counted, factor, factors, list, number, percent, seconds, time, was},
+    profile,
 };
 
 use own::NAMED_MAX;
@@ -225,6 +226,30 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             percent(*share),
             until_checkpoint(findings)
         ),
+        Caveat::Credit {
+            cell,
+            share,
+            limit,
+            slice_s,
+            transactions,
+        } => {
+            let (rate, credit) = (profile::rate(limit), profile::credit(limit));
+            let too_fast = format!("{} may be up to {} too fast", name(cell), percent(*share));
+            match transactions {
+                Some(transactions) => format!(
+                    "After a rest of {} the storage serves {credit} at once, beyond its limit of {rate}. \
+                     Cells rest while others have their turn, so {too_fast} with slices of {}{another}. \
+                     Measure again in a new directory with --transactions {transactions} or a larger --budget.",
+                    time(limit.refill_s * 1e6),
+                    time(slice_s * 1e6),
+                ),
+                None => format!(
+                    "After a long rest the storage serves {credit} beyond its limit of {rate}. Cells rest \
+                     while others have their turn, so {too_fast}{another}. No slice is long enough to \
+                     avoid that: measure each cell alone with octavo bench, once that credit is used up.",
+                ),
+            }
+        }
         Caveat::HardlyMerged { cell, files } => format!(
             "{} with {}, so its figures know little of writing and merging files, and of what more files \
              cost reads{another}. {}",
@@ -762,6 +787,8 @@ pub(crate) fn deviation(deviation: &Deviation) -> String {
 
 #[cfg(test)]
 mod tests {
+    use octavo_device::limit::{Limit, Quantity};
+
     use super::*;
 
     #[test]
@@ -886,6 +913,33 @@ mod tests {
             said,
             "Ratios moved while the copies grew older: 2 KiB pages from 0.63x to 0.79x. So 40 passes at the \
              beginning of each sitting do not count."
+        );
+    }
+
+    #[test]
+    fn a_credit_has_its_bound_and_slices_that_would_do() {
+        let findings = crate::fixture::stores::moved();
+        let said = |requests, credit, transactions| {
+            let caveat = Caveat::Credit {
+                cell: findings.groups[0].cells[0].cell.clone(),
+                share: 0.09,
+                limit: Limit::with_credit(Quantity::Requests, requests, credit),
+                slice_s: 0.55,
+                transactions,
+            };
+            super::describe(&findings, &caveat).replace('\u{a0}', " ")
+        };
+        assert_eq!(
+            said(3_000, 150, Some(180)),
+            "After a rest of 50.0 ms the storage serves 150 requests at once, beyond its limit of 3,000 \
+             requests/s. Cells rest while others have their turn, so 2 KiB pages may be up to 9% too fast with \
+             slices of 550 ms, and another choice may be the best. Measure again in a new directory with \
+             --transactions 180 or a larger --budget."
+        );
+        let burst = said(300, 5_400_000, None);
+        assert!(
+            burst.contains("octavo bench") && !burst.contains("--transactions"),
+            "{burst}"
         );
     }
 

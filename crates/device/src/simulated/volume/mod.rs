@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     Command, Geometry, Request,
+    limit::{Limit, Quantity},
     sourced::{Impossible, Sourced, parameters, require},
 };
 
@@ -81,11 +82,28 @@ impl Parameters {
         Spread::check("write_us", &self.write_us)
     }
 
+    /// Tokens of a full bucket that gains so many a second.
+    fn full(&self, rate: u64) -> u64 {
+        let tokens = u128::from(rate) * u128::from(*self.bucket_ms) / 1000;
+        u64::try_from(tokens).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Its limits, as its buckets keep them.
+    pub(crate) fn limits(&self) -> Vec<Limit> {
+        let limit = |of, rate: u64| Limit::with_credit(of, rate, self.full(rate));
+        let mut limits = vec![
+            limit(Quantity::Requests, *self.iops),
+            limit(Quantity::Bytes, *self.bytes_per_s),
+        ];
+        if *self.credits > 0 {
+            let (gained, most) = (*self.credits_per_s, *self.credits);
+            limits.push(Limit::with_credit(Quantity::Requests, gained, most));
+        }
+        limits
+    }
+
     pub(crate) fn open(&self, seed: Seed) -> Volume {
-        let bucket = |rate: u64| {
-            let tokens = u128::from(rate) * u128::from(*self.bucket_ms) / 1000;
-            TokenBucket::new(rate, u64::try_from(tokens).unwrap_or(u64::MAX).max(1))
-        };
+        let bucket = |rate: u64| TokenBucket::new(rate, self.full(rate));
         let geometry = Geometry {
             capacity: ByteCount::new(*self.capacity_bytes),
             sector: ByteCount::new(512),

@@ -6,11 +6,12 @@ use std::{
 };
 
 use jiff::Timestamp;
+use octavo_device::limit::Limit;
 use octavo_predict::{WarmUpState, Warmth};
 
 use super::{
     Campaign,
-    slice_length::{at_most, fewest, slice_transactions, within},
+    slice_length::{at_most, beyond_credit, fewest, slice_transactions, within},
 };
 use crate::{
     budget::OverBudget,
@@ -19,6 +20,7 @@ use crate::{
     error::CampaignError,
     executor::{Executor, Sitting},
     inputs::Input,
+    limits::{Asked, StorageLimits},
     lockstep::{BATCH_PASSES, Judgement, Slice, SliceKey, WarmUpBlock},
     record::{RunKey, RunRecord, Source, UNFINISHED},
     run::RunError,
@@ -45,6 +47,8 @@ struct OpenSitting<'s> {
     most: Option<u64>,
     /// Transactions of each cell's warm-up, of the longest one.
     warmed: u64,
+    /// What each cell asked of its storage in the last block of its warm-up.
+    asked: BTreeMap<usize, Asked>,
     /// Blocks of warm-ups that are not in the store.
     warm_ups: Vec<WarmUpBlock>,
 }
@@ -110,6 +114,7 @@ impl Campaign<'_> {
             failure: None,
             most: self.recorded(turn),
             warmed: 0,
+            asked: BTreeMap::new(),
             warm_ups: Vec::new(),
         };
         for &(cell, _) in &seated {
@@ -247,6 +252,8 @@ impl Campaign<'_> {
                     match slice {
                         Ok(slice) => {
                             warm_up.see(&slice);
+                            let asked = sitting.seats.asked(cell);
+                            sitting.asked.extend(asked.map(|asked| (cell, asked)));
                             let block = WarmUpBlock::new(blocks, transactions, &slice);
                             sitting.warm_ups.push(block);
                         }
@@ -303,6 +310,17 @@ impl Campaign<'_> {
             is_server |= cell.database.kind()?.is_server;
         }
         let wanted = slice_transactions(a_second, is_server, clients);
+        let limits = StorageLimits::all(&self.session.store)?;
+        let asked = turn.iter().flat_map(|(_, cells)| cells);
+        let asked: Vec<(&[Limit], Asked)> = asked
+            .filter_map(|cell| {
+                let limits = StorageLimits::of(&limits, &self.cells[*cell].storage);
+                Some((limits, *sitting.asked.get(cell)?))
+            })
+            .collect();
+        let left = |budget: Duration| budget.saturating_sub(self.monitor.spent() + closing);
+        let left = self.settings.budget.map(left);
+        let wanted = wanted.max(beyond_credit(&asked, left, clients));
         let wanted = match sitting.most {
             None => wanted,
             Some(all) => {

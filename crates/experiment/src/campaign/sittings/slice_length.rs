@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use octavo_device::limit::Limit;
+
+use crate::{limits::Asked, lockstep::BATCH_PASSES};
+
 /// The fewest transactions of a slice.
 const SLICE_TRANSACTIONS_MIN: u64 = 10;
 
@@ -38,6 +42,36 @@ pub(super) fn at_most(wanted: u64, most: u64, clients: u32) -> u64 {
     wanted.min(at_least(fitting.unwrap_or_default(), clients))
 }
 
+/// So many passes are to fit into a budget though slices are longer for a credit: 8 batches, without which
+/// nobody is asked whether a ratio moved, and intervals are wide for want of batches alone.
+const CREDIT_PASSES: usize = 8 * BATCH_PASSES;
+
+/// The fewest transactions in which what storage serves at once after a rest is worth little to any of the
+/// cells of a pass, with the limits of their storage; 0 where no credit is worth anything to them. No more
+/// than passes have in the time that is `left`.
+pub(super) fn beyond_credit(
+    cells: &[(&[Limit], Asked)],
+    left: Option<Duration>,
+    clients: u32,
+) -> u64 {
+    let wanted = cells
+        .iter()
+        .filter_map(|(limits, asked)| asked.transactions_wanted(limits))
+        .fold(0.0, f64::max);
+    if wanted == 0.0 {
+        return 0;
+    }
+    let wanted = at_least(wanted.ceil() as u64, clients);
+    let Some(left) = left else {
+        return wanted;
+    };
+    let each = cells
+        .iter()
+        .map(|(limits, asked)| asked.transaction_s(limits));
+    let pass_s = each.sum::<f64>() * CREDIT_PASSES as f64;
+    at_most(wanted, (left.as_secs_f64() / pass_s) as u64, clients)
+}
+
 /// At most as many transactions as take `left` at half of `a_second`, which is
 /// of a moment when nothing else was done: shorter slices pay more, but the
 /// budget holds.
@@ -49,6 +83,25 @@ pub(super) fn within(wanted: u64, a_second: f64, left: Duration, clients: u32) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::tests::{asked, limits};
+
+    #[test]
+    fn slices_are_longer_where_a_credit_would_be_much_of_them() {
+        let limits = limits();
+        let hungry = (&limits[..], asked(29));
+        let light = (&limits[..], asked(10));
+        // 200 transactions of 10 ms are 2 s.
+        assert_eq!(beyond_credit(&[light, hungry], None, 1), 200);
+        assert_eq!(beyond_credit(&[light], None, 1), 0);
+        assert_eq!(beyond_credit(&[(&[], asked(29))], None, 1), 0);
+        // 32 passes of two cells, as long as the budget has room for them.
+        for (left_s, transactions) in [(128, 200), (127, 100), (40, 50), (1, 10)] {
+            let left = Some(Duration::from_secs(left_s));
+            let found = beyond_credit(&[light, hungry], left, 1);
+            assert_eq!(found, transactions, "{left_s}");
+        }
+        assert_eq!(beyond_credit(&[hungry], None, 40), 400);
+    }
 
     #[test]
     fn slices_take_about_the_same_time_on_any_database() {

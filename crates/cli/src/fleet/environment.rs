@@ -27,8 +27,8 @@
 //! these are parts 3 and 7, not 0 and 4. For the same reason the number of tasks in an array is the number
 //! of parts only where the array is 0 to its largest index without a gap.
 //!
-//! [`PARTS`] is Octavo's own: the scripts of `octavo fleet script` set it where the number of parts
-//! matters, and it beats what schedulers say of it.
+//! [`PARTS`] is Octavo's own: the scripts of `octavo fleet script` set it, and it
+//! beats what schedulers say of the number of parts.
 //!
 //! Several schedulers are there at once where one runs within another, and variables of the outer
 //! one are inherited. [`INNERMOST_FIRST`] is the order in which they are asked.

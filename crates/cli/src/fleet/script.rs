@@ -21,6 +21,9 @@ use crate::shell;
 /// whole, which takes seconds. Slurm may ask up to a minute earlier (sbatch(1), --signal).
 const SIGNAL_BEFORE: Duration = Duration::from_secs(120);
 
+/// Finds a host that is gone within 45 s (ssh_config(5)): ssh waits for ever by itself.
+const SSH: &str = "ssh -o ServerAliveInterval=15";
+
 /// How often a sitting is started that fails.
 const ATTEMPTS: u32 = 3;
 
@@ -102,9 +105,7 @@ impl Script {
             "#SBATCH --requeue".into(),
             "#SBATCH --open-mode=append".into(),
         ]);
-        if let Parts::Shards(count) = self.parts {
-            lines.push(format!("export {PARTS}={count}"));
-        }
+        lines.push(format!("export {PARTS}={}", self.parts.count()));
         lines.push(format!(
             "exec {}{}",
             self.command("auto", &shell::word(&self.plan), &shell::word(&self.into)),
@@ -115,7 +116,8 @@ impl Script {
 
     /// A script that calls GNU parallel.
     ///
-    /// A number and not `auto`, because `--resume-failed` goes by the numbers in the job log. The
+    /// `--cleanup` is left out: it removes no directories, and takes a connection for each sitting. A
+    /// number and not `auto`, because `--resume-failed` goes by the numbers in the job log. The
     /// command is quoted twice: GNU parallel gives it to a shell on the host.
     pub(super) fn parallel(&self) -> anyhow::Result<String> {
         let hosts = self.hosts.as_ref().with_context(
@@ -138,14 +140,14 @@ impl Script {
         let mut base = directory.as_os_str().to_owned();
         base.push("/./");
         base.push(plan_name);
-        let part = match self.parts {
-            Parts::Sittings(_) => "{}",
-            Parts::Shards(_) => "auto",
+        let (part, before) = match self.parts {
+            Parts::Sittings(count) => (format!("{{}}/{count}"), String::new()),
+            Parts::Shards(count) => ("auto".to_owned(), format!("env {PARTS}={count} ")),
         };
         let command = format!(
-            "{}{}{}",
-            self.within(),
-            self.command(part, &shell::word(plan_name), "part-{}"),
+            "{before}{}{}{}",
+            self.timeout(),
+            self.command(&part, &shell::word(plan_name), "part-{}"),
             self.host("PARALLEL_SSHHOST"),
         );
         let into = shell::word(&self.into);
@@ -163,9 +165,9 @@ impl Script {
                     ""
                 },
             ),
-            "  --joblog joblog --resume-failed --filter-hosts \\".into(),
+            format!("  --joblog joblog --resume-failed --filter-hosts --ssh '{SSH}' \\"),
             format!("  --basefile {} --workdir {into} \\", shell::word(base)),
-            "  --return part-{} --cleanup \\".into(),
+            "  --return part-{} \\".into(),
             format!("  {}", shell::word(command)),
         ]);
         Ok(text(&lines))
@@ -198,8 +200,9 @@ impl Script {
                 },
             ),
             format!(
-                "  -- {}{}",
-                self.within(),
+                "  -- env {PARTS}={} {}{}",
+                self.parts.count(),
+                self.timeout(),
                 self.command("auto", &shell::word(&self.plan), &shell::word(&self.into))
             ),
         ]);
@@ -263,12 +266,11 @@ impl Script {
         if self.parts.are_alone() {
             command.extend(["--host", "$(NODE)"].map(Value::from));
         }
-        let variable = match self.parts {
-            Parts::Sittings(_) => {
-                json!({"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}})
-            }
-            Parts::Shards(count) => json!({"name": PARTS, "value": count.to_string()}),
-        };
+        let mut environment = vec![json!({"name": PARTS, "value": self.parts.count().to_string()})];
+        if self.parts.are_alone() {
+            let node = json!({"fieldRef": {"fieldPath": "spec.nodeName"}});
+            environment.push(json!({"name": "NODE", "valueFrom": node}));
+        }
         let mounts = json!([
             {"name": "plan", "mountPath": "/plan"},
             {"name": "into", "mountPath": "/into"},
@@ -282,7 +284,7 @@ impl Script {
             "      - name: octavo".into(),
             "        image: octavo # yours".into(),
             format!("        command: {}", Value::from(command)),
-            format!("        env: {}", json!([variable])),
+            format!("        env: {}", Value::from(environment)),
             format!("        volumeMounts: {mounts}"),
             format!("      volumes: {volumes}"),
         ]);
@@ -327,18 +329,15 @@ impl Script {
         }
     }
 
-    /// What a command without a shell of its own begins with: the number of parts, and what ends a
-    /// part at its time limit where the scheduler would kill it at once.
-    fn within(&self) -> String {
-        match (self.parts, self.time_limit) {
-            (Parts::Shards(count), _) => format!("env {PARTS}={count} "),
-            (Parts::Sittings(_), None) => String::new(),
-            (Parts::Sittings(_), Some(limit)) => {
-                let wait = SIGNAL_BEFORE.as_secs();
-                let limit = limit.as_secs().saturating_sub(wait);
-                format!("timeout --kill-after={wait} {limit} ")
-            }
-        }
+    /// What ends a part at its time limit, where the scheduler would kill it at once. Without
+    /// `--foreground` it would be in a process group of its own, and outlive a connection that is
+    /// cut.
+    fn timeout(&self) -> String {
+        self.time_limit.map_or_else(String::new, |limit| {
+            let wait = SIGNAL_BEFORE.as_secs();
+            let limit = limit.as_secs().saturating_sub(wait);
+            format!("timeout --foreground --kill-after={wait} {limit} ")
+        })
     }
 
     /// The first lines of a script for a shell.
@@ -459,6 +458,7 @@ mod tests {
              #SBATCH --signal=B:TERM@120\n\
              #SBATCH --requeue\n\
              #SBATCH --open-mode=append\n\
+             export OCTAVO_PARTS=12\n\
              exec \"${OCTAVO:-octavo}\" run '/p/my plan.toml' --sitting auto --into /d --host \
              \"$SLURMD_NODENAME\"\n"
         );
@@ -483,11 +483,11 @@ mod tests {
             text,
             "mkdir -p '/d d' && cd '/d d'\n\
              seq 0 1 | parallel --sshloginfile /h/hosts.txt --jobs 1 --retries 3 \\\n  \
-             --joblog joblog --resume-failed --filter-hosts \\\n  \
+             --joblog joblog --resume-failed --filter-hosts --ssh 'ssh -o ServerAliveInterval=15' \\\n  \
              --basefile '/p/./my plan.toml' --workdir '/d d' \\\n  \
-             --return part-{} --cleanup \\\n  \
-             'timeout --kill-after=120 7080 \"${OCTAVO:-octavo}\" run '\\''my plan.toml'\\'' \
-             --sitting {} --into part-{} --host \"$PARALLEL_SSHHOST\"'\n"
+             --return part-{} \\\n  \
+             'timeout --foreground --kill-after=120 7080 \"${OCTAVO:-octavo}\" run '\\''my plan.toml'\\'' \
+             --sitting {}/2 --into part-{} --host \"$PARALLEL_SSHHOST\"'\n"
         );
         for (plan, into) in [
             ("/p/{}.toml", "/d"),
@@ -514,7 +514,7 @@ mod tests {
             .unwrap();
         assert!(text.ends_with(
             "hq submit --name=octavo-plan --array=0-11 --cpus=all --crash-limit=3 \\\n  \
-             -- timeout --kill-after=120 7080 \"${OCTAVO:-octavo}\" run /p/plan.toml --sitting auto \
+             -- env OCTAVO_PARTS=12 timeout --foreground --kill-after=120 7080 \"${OCTAVO:-octavo}\" run /p/plan.toml --sitting auto \
              --into /d\n"
         ));
         let text = script("/p/plan.toml", "/d", Parts::Shards(12))
@@ -554,7 +554,7 @@ spec:
       - name: octavo
         image: octavo # yours
         command: ["octavo","run","/plan/plan.toml","--sitting","auto","--into","/into","--host","$(NODE)"]
-        env: [{"name":"NODE","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}}]
+        env: [{"name":"OCTAVO_PARTS","value":"12"},{"name":"NODE","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}}]
         volumeMounts: [{"mountPath":"/plan","name":"plan"},{"mountPath":"/into","name":"into"}]
       volumes: [{"configMap":{"name":"octavo-plan-1"},"name":"plan"},{"hostPath":{"path":"/d \"d\"","type":"DirectoryOrCreate"},"name":"into"}]
 "#

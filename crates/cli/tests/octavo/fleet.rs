@@ -148,7 +148,7 @@ fn parallel_is_given_one_command() {
     ]);
     // It gives its last word to a shell on the host, where the directory is not known.
     let run =
-        "for last; do :; done; octavo() { printf '%s\\n' \"$@\"; }; timeout() { shift 2; \"$@\"; }
+        "for last; do :; done; octavo() { printf '%s\\n' \"$@\"; }; timeout() { shift 3; \"$@\"; }
                export -f octavo timeout; bash -c \"${last//\\{\\}/7}\"";
     assert_eq!(
         place.words_given(&path, "parallel", run),
@@ -156,7 +156,7 @@ fn parallel_is_given_one_command() {
             "run",
             "a plan.toml",
             "--sitting",
-            "7",
+            "7/6",
             "--into",
             "part-7",
             "--host",
@@ -187,7 +187,10 @@ fn hyperqueue_is_given_words() {
     let (plan, into) = (place.path("a plan.toml"), place.path("my results"));
     let expected = [
         "--",
+        "env",
+        "OCTAVO_PARTS=12",
         "timeout",
+        "--foreground",
         "--kill-after=120",
         "7080",
         "octavo",

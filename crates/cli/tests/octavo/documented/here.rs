@@ -230,4 +230,12 @@ pub(super) const FOREIGN: &[(&str, &str)] = &[
     ("--single-transaction", "mariadb-dump"),
     ("--profile", ".trace of SQLite's shell"),
     ("--cap-add", "docker run"),
+    ("--me", "squeue"),
+    ("--array", "sbatch"),
+    ("--exclusive", "sbatch"),
+    ("--requeue", "sbatch"),
+    ("--signal", "sbatch"),
+    ("--partition", "sbatch"),
+    ("--constraint", "sbatch"),
+    ("--filter", "hq job"),
 ];

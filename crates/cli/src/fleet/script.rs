@@ -1,9 +1,9 @@
 //! Scripts and manifests, of fewer than 30 lines each, so that whoever submits one has read it.
 //!
-//! They all do the same: start `octavo run PLAN --sitting N --into DIR` for each sitting, one on a host at a
-//! time, start it again where a host was lost, and ask it to end some time before it is killed. What is
-//! given to a shell is quoted as [`shell`] does it, and what a scheduler reads without a shell is made of letters
-//! and digits alone. [`SIGNAL_BEFORE`] has the time between.
+//! They all do the same: start `octavo run PLAN --sitting N --into DIR` for each sitting, one on a
+//! host at a time, start it again where a host was lost, and ask it to end some time before it is
+//! killed ([`SIGNAL_BEFORE`]). What is given to a shell is quoted as [`shell`] does it. What a
+//! scheduler reads without a shell is made of letters, digits and hyphens alone.
 
 use std::{
     path::{Path, PathBuf},

@@ -5,6 +5,7 @@ use std::{fs, io, path::Path, time::Duration};
 
 use super::{
     elsewhere::predict_elsewhere,
+    predictions::Predictions,
     ramps::Ramps,
     requirements::{Requirements, check, find_programs},
     settings::CampaignSettings,
@@ -73,8 +74,8 @@ fn carry_out(
                 adopt(settings, &mut store, executor.source())?;
                 let monitor = Monitor::new(observer, store.time_spent()?, settings.budget);
                 let settings = record(settings, &mut executor, &directory, &monitor)?;
-                let findings = Campaign::new(&settings, store, executor.source(), &monitor)?
-                    .carry_out(&mut executor)?;
+                let findings =
+                    Predictions::begin(&settings, store, &monitor)?.carry_out(&mut executor)?;
                 if let Some(inputs) = inputs {
                     Store::open_or_create(&directory.store())?.set_inputs(&inputs)?;
                 }

@@ -8,11 +8,11 @@ use octavo_units::ByteCount;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{settings::CampaignSettings, sittings::Campaign, warm_up::WarmUp};
+use super::{predictions::Predictions, settings::CampaignSettings, warm_up::WarmUp};
 use crate::{
     directory::STORE,
     error::CampaignError,
-    executor::{Executor, PredictedExecutor},
+    executor::PredictedExecutor,
     findings::{CellFindings, Findings, GroupFindings},
     monitor::Monitor,
     observer::Observer,
@@ -233,8 +233,7 @@ fn predicted_on(
     let mut store = Store::in_memory()?;
     store.adopt(&settings.plan, settings.slices, settings.octavo_version)?;
     let own = Monitor::new(within, Duration::ZERO, None);
-    let campaign = Campaign::new(&settings, store, executor.source(), &own)?;
-    let there = campaign.carry_out(&mut executor)?;
+    let there = Predictions::begin(&settings, store, &own)?.carry_out(&mut executor)?;
     let is_cold = |group: &GroupFindings| matches!(group.verdict, Verdict::Cold { .. });
     if there.groups.iter().any(is_cold) {
         within.monitor.note(&format!(

@@ -15,7 +15,7 @@ use super::{session::Session, settings::CampaignSettings};
 use crate::{
     budget,
     error::CampaignError,
-    executor::Executor,
+    executor::SittingExecutor,
     findings::Findings,
     lockstep::{self, Group, GroupJudgement, Horizon, Judgement, Slice, Unseated},
     monitor::Monitor,
@@ -150,7 +150,7 @@ impl<'a> Campaign<'a> {
     /// As [`campaign`](super::campaign).
     pub(super) fn carry_out(
         mut self,
-        executor: &mut dyn Executor,
+        executor: &mut dyn SittingExecutor,
     ) -> Result<Findings, CampaignError> {
         let result = self.work(executor);
         self.session.end(result, executor)
@@ -160,7 +160,7 @@ impl<'a> Campaign<'a> {
         &self.settings.plan
     }
 
-    fn work(&mut self, executor: &mut dyn Executor) -> Result<(), CampaignError> {
+    fn work(&mut self, executor: &mut dyn SittingExecutor) -> Result<(), CampaignError> {
         self.session.look_around(executor)?;
         if self.settings.predict_first {
             self.predict_first()?;
@@ -376,7 +376,7 @@ impl<'a> Campaign<'a> {
     /// Gets what cells need: what others are derived from first.
     fn prepare(
         &mut self,
-        executor: &mut dyn Executor,
+        executor: &mut dyn SittingExecutor,
         live: &[(usize, Vec<usize>)],
     ) -> Result<(), CampaignError> {
         let numbers = live.iter().flat_map(|(_, cells)| cells);
@@ -396,7 +396,7 @@ impl<'a> Campaign<'a> {
     /// the fewest sittings.
     fn turn(
         &self,
-        executor: &dyn Executor,
+        executor: &dyn SittingExecutor,
         mut live: Vec<(usize, Vec<usize>)>,
     ) -> Result<Vec<(usize, Vec<usize>)>, CampaignError> {
         live.sort_by_key(|&(group, _)| (self.sittings[group], group));

@@ -20,7 +20,7 @@ use super::{begin::is_done, settings::CampaignSettings, sittings::Campaign};
 use crate::{
     caveats::Caveat,
     error::CampaignError,
-    executor::{Executor, Sitting},
+    executor::{Executor, Sitting, SittingExecutor},
     findings::Findings,
     limits::{self, tests::served},
     lockstep::{BATCH_PASSES, DepartureReason, Slice, SliceKey, slice::tests::slice},
@@ -158,7 +158,9 @@ impl Executor for Calculated {
         let missing = self.without.contains(&cell.page_size.get());
         missing.then_some("no such page size")
     }
+}
 
+impl SittingExecutor for Calculated {
     fn fits(&self, cells: &[&Cell]) -> Result<bool, CampaignError> {
         Ok(self.room.is_none_or(|room| cells.len() <= room))
     }

@@ -24,7 +24,7 @@ use octavo_storage::{
 use octavo_units::{ByteCount, PageSize, Seed};
 
 use super::{
-    Executor, Facts, SPARE, Sitting,
+    Executor, Facts, SPARE, Sitting, SittingExecutor,
     seat::{MeasuredSitting, Seat, sorted},
     snapshots::{Snapshots, remove},
 };
@@ -406,6 +406,35 @@ impl Executor for MeasuredExecutor<'_> {
             .map(|other| other.reason.as_str())
     }
 
+    fn closing(&self, cell: &Cell) -> Duration {
+        self.snapshots.checking(&cell.snapshot())
+    }
+
+    /// The answer is worth more than the room: that data stays is only noted.
+    fn clear_up(&mut self, keep_data: bool, monitor: &Monitor<'_>) {
+        let stay = |error: &dyn std::error::Error| {
+            monitor.note(&format!(
+                "the loaded databases stay: {}",
+                with_causes(error)
+            ));
+        };
+        for directory in self.directories.drain(..) {
+            if !keep_data && let Err(error) = directory.remove_data() {
+                stay(&error);
+            }
+        }
+        for mut emulation in self.emulations.drain(..) {
+            if let Some(slow) = emulation.end() {
+                monitor.note(&slow);
+            }
+            if !keep_data && let Err(error) = emulation.remove() {
+                stay(&error);
+            }
+        }
+    }
+}
+
+impl SittingExecutor for MeasuredExecutor<'_> {
     /// Buffers within half of the memory that is free, and copies within the
     /// space that is.
     fn fits(&self, cells: &[&Cell]) -> Result<bool, CampaignError> {
@@ -451,10 +480,6 @@ impl Executor for MeasuredExecutor<'_> {
         Ok(true)
     }
 
-    fn closing(&self, cell: &Cell) -> Duration {
-        self.snapshots.checking(&cell.snapshot())
-    }
-
     fn sit<'s>(
         &'s mut self,
         cells: &[(usize, &'s Cell)],
@@ -494,28 +519,5 @@ impl Executor for MeasuredExecutor<'_> {
             seats.insert(number, seat);
         }
         Ok(Box::new(MeasuredSitting { seats, monitor }))
-    }
-
-    /// The answer is worth more than the room: that data stays is only noted.
-    fn clear_up(&mut self, keep_data: bool, monitor: &Monitor<'_>) {
-        let stay = |error: &dyn std::error::Error| {
-            monitor.note(&format!(
-                "the loaded databases stay: {}",
-                with_causes(error)
-            ));
-        };
-        for directory in self.directories.drain(..) {
-            if !keep_data && let Err(error) = directory.remove_data() {
-                stay(&error);
-            }
-        }
-        for mut emulation in self.emulations.drain(..) {
-            if let Some(slow) = emulation.end() {
-                monitor.note(&slow);
-            }
-            if !keep_data && let Err(error) = emulation.remove() {
-                stay(&error);
-            }
-        }
     }
 }

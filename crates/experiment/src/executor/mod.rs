@@ -1,7 +1,8 @@
 //! What turns the cells of a plan into slices and figures.
 //!
-//! Measuring is one way and predicting another. Store, schedule, analysis and report
-//! know records by their [`Source`] alone, so each way is an [`Executor`].
+//! Measuring is one way and predicting another. Store, analysis and report know records by
+//! their [`Source`] alone, so each way is an [`Executor`]. What is measured takes turns in
+//! sittings ([`SittingExecutor`]); what is predicted goes side by side.
 
 mod measured;
 mod predicted;
@@ -11,12 +12,10 @@ mod snapshots;
 use std::time::Duration;
 
 use octavo_device::limit::Limit;
-use octavo_predict::Warmth;
 use octavo_units::{ByteCount, Seed};
 
 use crate::{
     error::CampaignError,
-    inputs::Input,
     limits::Asked,
     lockstep::{Slice, SliceKey},
     monitor::Monitor,
@@ -24,11 +23,10 @@ use crate::{
     record::{Figures, Source},
     run::RunError,
     store::StoredSnapshot,
-    waits::Waits,
 };
 
 pub(crate) use measured::MeasuredExecutor;
-pub(crate) use predicted::{PredictedExecutor, Wanted};
+pub(crate) use predicted::{Modeled, PredictedExecutor, PredictedSeat, Wanted};
 
 /// Facts about where an executor works, as name and value, under a topic.
 pub type Facts = Vec<(String, Vec<(&'static str, String)>)>;
@@ -88,17 +86,23 @@ pub trait Executor {
         None
     }
 
+    /// About the time that stopping and checking a cell takes.
+    fn closing(&self, _cell: &Cell) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Takes away what it made, but for loaded data that is to be kept.
+    fn clear_up(&mut self, _keep_data: bool, _monitor: &Monitor<'_>) {}
+}
+
+/// An executor whose cells are open at the same time, and take turns.
+pub trait SittingExecutor: Executor {
     /// Whether cells that have been prepared can be open at the same time.
     ///
     /// # Errors
     /// When a file system cannot be asked.
     fn fits(&self, _cells: &[&Cell]) -> Result<bool, CampaignError> {
         Ok(true)
-    }
-
-    /// About the time that stopping and checking a cell takes.
-    fn closing(&self, _cell: &Cell) -> Duration {
-        Duration::ZERO
     }
 
     /// Begins a sitting: fresh copies of the cells, all of them started. Each
@@ -113,17 +117,6 @@ pub trait Executor {
         seed: Seed,
         monitor: &'s Monitor<'_>,
     ) -> Result<Box<dyn Sitting + 's>, CampaignError>;
-
-    /// Takes away what it made, but for loaded data that is to be kept.
-    fn clear_up(&mut self, _keep_data: bool, _monitor: &Monitor<'_>) {}
-}
-
-/// What a model tells of a cell that no figure says.
-pub struct Modeled {
-    /// What it is made from that is not known exactly.
-    pub(crate) inputs: Vec<Input>,
-    /// What its transactions wait for.
-    pub(crate) waits: Waits,
 }
 
 /// Cells that are open at the same time. They are named by their number in
@@ -143,37 +136,7 @@ pub trait Sitting {
     /// slices before may count: [`Self::leave`] tells.
     fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError>;
 
-    /// Has cells execute their next transactions, in this order, or side by side where they
-    /// share nothing; none after an error that would come for every cell.
-    ///
-    /// # Errors
-    /// Of each cell as [`Self::slice`].
-    fn slices(
-        &mut self,
-        keys: &[SliceKey],
-        transactions: u64,
-        monitor: &Monitor<'_>,
-    ) -> Vec<Result<Slice, CampaignError>> {
-        let mut slices = Vec::new();
-        for key in keys {
-            let slice = monitor.stop_if_interrupted();
-            let slice = slice.and_then(|()| self.slice(*key, transactions));
-            let goes_on = matches!(slice, Ok(_) | Err(CampaignError::Run(_)));
-            slices.push(slice);
-            if !goes_on {
-                break;
-            }
-        }
-        slices
-    }
-
-    /// How warm a modeled cell is; `None` of what is measured, and of a cell that is not open.
-    fn warmth(&self, _cell: usize) -> Option<&Warmth> {
-        None
-    }
-
-    /// What a cell asked of its storage in its last slice; `None` of what is modeled, which has its storage
-    /// to itself.
+    /// What a cell asked of its storage in its last slice; `None` where that is not known.
     fn asked(&self, _cell: usize) -> Option<Asked> {
         None
     }
@@ -184,15 +147,6 @@ pub trait Sitting {
 
     /// An open cell's figures since its warm-up.
     fn figures(&mut self, cell: usize) -> Option<Figures>;
-
-    /// What models tell of open cells that no figure says; nothing of measured ones. They
-    /// execute more transactions, that do not count, side by side.
-    ///
-    /// # Errors
-    /// As [`Self::slice`].
-    fn modeled(&mut self, _cells: &[usize]) -> Result<Vec<(usize, Modeled)>, CampaignError> {
-        Ok(Vec::new())
-    }
 
     /// Stops a cell and checks what it left; its figures.
     ///

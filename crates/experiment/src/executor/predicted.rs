@@ -1,16 +1,10 @@
 //! Predicting: databases and devices are modeled, in virtual time.
 
-use std::{
-    collections::BTreeMap,
-    panic::resume_unwind,
-    sync::{Mutex, PoisonError},
-    thread,
-    time::Duration,
-};
+use std::{thread, time::Duration};
 
 use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
-use octavo_driver::{Counts, DriverError, Measurement, WarmUpTotals};
+use octavo_driver::{Counts, Measurement, WarmUpTotals};
 use octavo_predict::{
     Comparison, Done, Miniature, PredictError, Purpose, Referred, Setup, System, WarmUpState,
     Warmth,
@@ -18,15 +12,16 @@ use octavo_predict::{
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Audit, Workload};
 
-use memory::Needs;
+use memory::{DeviceSize, Room};
 use own::OwnPagesBySize;
 use part::Parts;
 
-use super::{Executor, Facts, Modeled, Sitting};
+use super::{Executor, Facts};
 use crate::{
     causes::with_causes,
     directory::WorkDirectory,
     error::CampaignError,
+    inputs::Input,
     lockstep::{SessionTime, Slice, SliceKey},
     machine::MachineUse,
     monitor::Monitor,
@@ -34,15 +29,15 @@ use crate::{
     prediction::{Calibrated, CalibratedError, Cpu, FitError, InputAccuracy, Prediction, Slowness},
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
-    run::RunError,
     store::{DATA_SIZE, NOT_RECORDED, PART, PREDICTED, SOURCE, StoredSnapshot, TIMED_BESIDE},
-    waits::{ResourceTimes, WaitTally},
+    waits::{ResourceTimes, WaitTally, Waits},
 };
 
 mod memory;
 mod own;
 mod part;
 
+pub(crate) use memory::Needs;
 pub(crate) use own::Wanted;
 
 /// Predicts cells.
@@ -53,6 +48,10 @@ pub(crate) struct PredictedExecutor<'a> {
     parts: Parts,
     own: OwnPagesBySize,
     own_fit: Option<OwnFit>,
+    /// The memory for cells, and threads that work on them.
+    room: Room,
+    device: DeviceSize,
+    threads: usize,
 }
 
 /// What measured results say of the storage under the user's statements.
@@ -89,38 +88,83 @@ impl<'a> PredictedExecutor<'a> {
         let before = memory::used();
         let device = prediction.device.open(plan.seed);
         let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
-        let capacity = device.geometry().capacity;
-        let of_device = memory::used().saturating_sub(before);
+        let size = DeviceSize {
+            reserved: memory::used().saturating_sub(before),
+            capacity: device.geometry().capacity,
+        };
+        drop(device);
         let parts = match prediction.in_part {
             true => Parts::of(&resolved, &prediction.device)?,
             false => Parts::default(),
         };
-        let mut needs = Needs::default();
         for cell in &cells {
             let database = resolved.database(&cell.database);
             let needed = database.estimate(resolved.workload(cell.data), cell.page_size);
-            if needed > capacity {
+            if needed > size.capacity {
                 return Err(CampaignError::Setting(format!(
-                    "{needed} of data do not fit {} of {capacity}: name a larger device, or less \
+                    "{needed} of data do not fit {} of {}: name a larger device, or less \
                      data (--enlarge doubles the flash drives of an array)",
-                    prediction.device.name()
+                    prediction.device.name(),
+                    size.capacity
                 )));
             }
-            let small = parts.of_cell(cell);
-            let of_part = |bytes| small.map_or(bytes, |small| small.share(bytes));
-            needs.add(of_part(needed), of_part(cell.memory), cell.page_size);
         }
-        drop(device);
-        needs.add_devices(of_device, capacity);
-        needs.check().map_err(CampaignError::Setting)?;
-        Ok(Self {
+        let groups = plan.groups();
+        let executor = Self {
             resolved,
             prediction,
             horizon,
             parts,
             own: OwnPagesBySize::new(),
             own_fit: None,
-        })
+            room: Room::here(),
+            device: size,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+        };
+        for group in groups {
+            let needs = executor.needs(group.cells.iter().map(|&cell| &cells[cell]));
+            let checked = executor.room.check(needs);
+            checked.map_err(CampaignError::Setting)?;
+        }
+        Ok(executor)
+    }
+
+    /// The same with so many threads.
+    #[cfg(test)]
+    pub(crate) fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same with so much memory for cells.
+    #[cfg(test)]
+    pub(crate) fn with_memory(self, available: ByteCount) -> Self {
+        Self {
+            room: Room::of(available),
+            ..self
+        }
+    }
+
+    /// Threads that work on cells: the processors that this process may use.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// What cells take of memory while they are open.
+    pub(crate) fn needs<'c>(&self, cells: impl Iterator<Item = &'c Cell>) -> Needs {
+        let needs = cells.map(|cell| {
+            let database = self.resolved.database(&cell.database);
+            let data = database.estimate(self.resolved.workload(cell.data), cell.page_size);
+            let small = self.parts.of_cell(cell);
+            let of_part = |bytes| small.map_or(bytes, |small| small.share(bytes));
+            let memory = of_part(cell.memory);
+            Needs::of_cell(of_part(data), memory, cell.page_size, &self.device)
+        });
+        needs.fold(Needs::default(), Needs::and)
+    }
+
+    /// Whether some cells have room beside others that are open.
+    pub(crate) fn fits(&self, open: Needs, more: Needs) -> bool {
+        self.room.fits(open, more)
     }
 
     /// Records the pages of the user's own statements, where the plan has any, on copies in
@@ -288,90 +332,88 @@ impl Executor for PredictedExecutor<'_> {
             ..pages.snapshot.clone()
         }))
     }
+}
 
-    fn sit<'s>(
-        &'s mut self,
-        cells: &[(usize, &'s Cell)],
+impl PredictedExecutor<'_> {
+    /// Opens a cell: a database in which nothing was done yet. Its inputs follow from `seed`.
+    ///
+    /// # Errors
+    /// When it cannot be modeled; [`CampaignError::Stopped`] when the monitor wants to stop.
+    pub(crate) fn open(
+        &self,
+        cell: &Cell,
         seed: Seed,
-        monitor: &'s Monitor<'_>,
-    ) -> Result<Box<dyn Sitting + 's>, CampaignError> {
-        let mut seats = BTreeMap::new();
-        for (place, &(number, cell)) in cells.iter().enumerate() {
+        monitor: &Monitor<'_>,
+    ) -> Result<PredictedSeat<'_>, CampaignError> {
+        monitor.stop_if_interrupted()?;
+        let small = self.parts.of_cell(cell);
+        let own = self.own.get(&cell.page_size);
+        let workload = match (own, small) {
+            (Some(own), _) => own.workload.as_ref(),
+            (None, Some(small)) => small.workload.as_ref(),
+            (None, None) => self.resolved.workload(cell.data),
+        };
+        let cpu = self.cpu(cell);
+        let miniature = small.map_or(Miniature::WHOLE, |small| small.miniature);
+        let memory = self.resolved.database(&cell.database).buffer(cell.memory)?;
+        let mut setup = Setup {
+            model: cell.database.model(self.prediction.device.rotates())?,
+            page_size: cell.page_size,
+            memory: small.map_or(memory, |small| small.share(memory)),
+            miniature,
+            clients: cell.clients,
+            processors: cell.cpus.unwrap_or(self.prediction.processors),
+            seed,
+            cpu: cpu.map(|cpu| cpu.cost).unwrap_or_default(),
+            weights: cpu.map(|cpu| cpu.weights.clone()).unwrap_or_default(),
+            slowness: self.slowness(),
+        };
+        let open = || {
+            let seed = seed.derive("device", 0);
+            let device = self.prediction.device.open_for(miniature, seed);
             monitor.stop_if_interrupted()?;
-            let small = self.parts.of_cell(cell);
-            let own = self.own.get(&cell.page_size);
-            let step = match own {
-                Some(_) => "open what was recorded",
-                None => "place rows on pages",
-            };
-            monitor.progress(&format!("{step}, {} of {}", place + 1, cells.len()));
-            let workload = match (own, small) {
-                (Some(own), _) => own.workload.as_ref(),
-                (None, Some(small)) => small.workload.as_ref(),
-                (None, None) => self.resolved.workload(cell.data),
-            };
-            let cpu = self.cpu(cell);
-            let miniature = small.map_or(Miniature::WHOLE, |small| small.miniature);
-            let memory = self.resolved.database(&cell.database).buffer(cell.memory)?;
-            let mut setup = Setup {
-                model: cell.database.model(self.prediction.device.rotates())?,
-                page_size: cell.page_size,
-                memory: small.map_or(memory, |small| small.share(memory)),
-                miniature,
-                clients: cell.clients,
-                processors: cell.cpus.unwrap_or(self.prediction.processors),
-                seed,
-                cpu: cpu.map(|cpu| cpu.cost).unwrap_or_default(),
-                weights: cpu.map(|cpu| cpu.weights.clone()).unwrap_or_default(),
-                slowness: self.slowness(),
-            };
-            let open = || {
-                let seed = seed.derive("device", 0);
-                let device = self.prediction.device.open_for(miniature, seed);
-                monitor.stop_if_interrupted()?;
-                device.map_err(|error| CampaignError::Setting(error.to_string()))
-            };
-            let refused = |error| match error {
-                PredictError::Stopped => CampaignError::Stopped,
-                error => CampaignError::Setting(error.to_string()),
-            };
-            let flow = || monitor.flow();
-            if setup.model.is_optimal() {
-                monitor.progress("record references for opt");
-                let future = System::record(workload, &setup, open()?, self.horizon, &flow);
-                setup.model = setup.model.foresee(future.map_err(refused)?);
-            }
-            let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
-            let known = self
-                .prediction
-                .known(cell, own.map(|own| own.is_timed_alone));
-            let seat = PredictedSeat {
-                known: match own.and_then(|own| own.missing) {
-                    Some(missing) => known.without(&missing),
-                    None => known,
-                },
-                ends_slices: self.prediction.ends_slices,
-                clients: setup.clients,
-                processors: setup.processors,
-                draw: self.prediction.device.draw(),
-                machine: self.prediction.machine.as_ref().map(|of| of.power()),
-                audit: own.map(|own| own.audit.clone()).unwrap_or_default(),
-                ..PredictedSeat::new(system, workload)
-            };
-            seats.insert(number, seat);
+            device.map_err(|error| CampaignError::Setting(error.to_string()))
+        };
+        let refused = |error| match error {
+            PredictError::Stopped => CampaignError::Stopped,
+            error => CampaignError::Setting(error.to_string()),
+        };
+        let flow = || monitor.flow();
+        if setup.model.is_optimal() {
+            // The references of all transactions, for a buffer that knows the future.
+            let future = System::record(workload, &setup, open()?, self.horizon, &flow);
+            setup.model = setup.model.foresee(future.map_err(refused)?);
         }
-        Ok(Box::new(PredictedSitting { seats, monitor }))
+        let system = System::new_while(workload, &setup, open()?, &flow).map_err(refused)?;
+        let known = self
+            .prediction
+            .known(cell, own.map(|own| own.is_timed_alone));
+        Ok(PredictedSeat {
+            known: match own.and_then(|own| own.missing) {
+                Some(missing) => known.without(&missing),
+                None => known,
+            },
+            ends_slices: self.prediction.ends_slices,
+            clients: setup.clients,
+            processors: setup.processors,
+            draw: self.prediction.device.draw(),
+            machine: self.prediction.machine.as_ref().map(|of| of.power()),
+            audit: own.map(|own| own.audit.clone()).unwrap_or_default(),
+            ..PredictedSeat::new(system, workload)
+        })
     }
 }
 
-/// Modeled cells by their number.
-struct PredictedSitting<'a> {
-    seats: BTreeMap<usize, PredictedSeat<'a>>,
-    monitor: &'a Monitor<'a>,
+/// What a model tells of a cell that no figure says.
+pub(crate) struct Modeled {
+    /// What it is made from that is not known exactly.
+    pub(crate) inputs: Vec<Input>,
+    /// What its transactions wait for.
+    pub(crate) waits: Waits,
 }
 
 /// A modeled cell.
-struct PredictedSeat<'a> {
+pub(crate) struct PredictedSeat<'a> {
     system: System,
     workload: &'a dyn Workload,
     total: Total,
@@ -444,7 +486,42 @@ impl<'a> PredictedSeat<'a> {
         }
     }
 
-    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, PredictError> {
+    /// Pages of its buffer, or of its data where these are fewer.
+    pub(crate) fn frames(&self) -> u64 {
+        self.system.frames()
+    }
+
+    /// How warm it is.
+    pub(crate) fn warmth(&self) -> &Warmth {
+        &self.warmth
+    }
+
+    /// Counts what it did so far as its warm-up; how many transactions failed in that, which
+    /// count nowhere else.
+    pub(crate) fn end_warm_up(&mut self) -> u64 {
+        let fresh = Total::new(self.workload);
+        self.warm_up = std::mem::replace(&mut self.total, fresh);
+        self.is_warming = false;
+        self.tally = WaitTally::default();
+        self.under_way_before_ns = self.system.under_way_ns();
+        self.before = self.system.device_counters();
+        self.warm_up.counts.failed()
+    }
+
+    /// Has it execute its next transactions.
+    ///
+    /// # Errors
+    /// When the model cannot.
+    pub(crate) fn slice(
+        &mut self,
+        key: SliceKey,
+        transactions: u64,
+    ) -> Result<Slice, CampaignError> {
+        let slice = self.executed(key, transactions);
+        slice.map_err(|error| CampaignError::Setting(with_causes(&error)))
+    }
+
+    fn executed(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, PredictError> {
         let kinds = self.workload.transactions();
         let mut slice = Total::new(self.workload);
         let mut counted = 0;
@@ -495,8 +572,17 @@ impl<'a> PredictedSeat<'a> {
         })
     }
 
-    /// What its time follows, and what it waits for.
-    fn modeled(&mut self) -> Result<Modeled, PredictError> {
+    /// What its time follows, and what it waits for. It executes more transactions for that,
+    /// which do not count.
+    ///
+    /// # Errors
+    /// As [`Self::slice`].
+    pub(crate) fn modeled(&mut self) -> Result<Modeled, CampaignError> {
+        let modeled = self.asked();
+        modeled.map_err(|error| CampaignError::Setting(with_causes(&error)))
+    }
+
+    fn asked(&mut self) -> Result<Modeled, PredictError> {
         self.after = Some(self.system.device_counters());
         let under_way_ns = self.system.under_way_ns();
         let times = ResourceTimes {
@@ -514,7 +600,8 @@ impl<'a> PredictedSeat<'a> {
         })
     }
 
-    fn figures(&self) -> Figures {
+    /// Its figures since the warm-up.
+    pub(crate) fn figures(&self) -> Figures {
         let Total {
             elapsed,
             cpu,
@@ -589,118 +676,5 @@ fn counters(done: &Done) -> Counters {
         checkpoints: u64::from(checkpoint.flushes > 0),
         checkpoint_time: time(checkpoint.waited_ns),
         ..Counters::default()
-    }
-}
-
-impl<'a> PredictedSitting<'a> {
-    /// Has some open cells work on all processors; what that gives, by cell. Each has its own
-    /// system, so that nothing depends on how many there are.
-    fn side_by_side<T: Send>(
-        &mut self,
-        cells: &[usize],
-        work: &(dyn Fn(usize, &mut PredictedSeat<'a>) -> T + Sync),
-    ) -> BTreeMap<usize, T> {
-        let seats = self.seats.iter_mut();
-        let due = Mutex::new(seats.filter(|(cell, _)| cells.contains(cell)));
-        let next = || due.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || {
-            let mut done = Vec::new();
-            while let Some((&cell, seat)) = next() {
-                done.push((cell, work(cell, seat)));
-            }
-            done
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        thread::scope(|scope| {
-            let workers: Vec<_> = (1..threads.min(cells.len()))
-                .map(|_| scope.spawn(work))
-                .collect();
-            let mut done = work();
-            for worker in workers {
-                done.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-            done.into_iter().collect()
-        })
-    }
-}
-
-impl Sitting for PredictedSitting<'_> {
-    fn failure(&mut self, _cell: usize) -> Option<CampaignError> {
-        None
-    }
-
-    fn frames(&self, cell: usize) -> u64 {
-        let seat = self.seats.get(&cell);
-        seat.map_or(0, |seat| seat.system.frames())
-    }
-
-    fn slice(&mut self, key: SliceKey, transactions: u64) -> Result<Slice, CampaignError> {
-        self.monitor.stop_if_interrupted()?;
-        let seat = self
-            .seats
-            .get_mut(&key.cell)
-            .ok_or(CampaignError::Stopped)?;
-        let slice = seat.slice(key, transactions);
-        slice.map_err(|error| CampaignError::Setting(with_causes(&error)))
-    }
-
-    fn slices(
-        &mut self,
-        keys: &[SliceKey],
-        transactions: u64,
-        monitor: &Monitor<'_>,
-    ) -> Vec<Result<Slice, CampaignError>> {
-        if let Err(stopped) = monitor.stop_if_interrupted() {
-            return vec![Err(stopped)];
-        }
-        let cells: Vec<usize> = keys.iter().map(|key| key.cell).collect();
-        let key = |cell| keys.iter().find(|key| key.cell == cell).copied();
-        let mut slices = self.side_by_side(&cells, &|cell, seat| {
-            Some(seat.slice(key(cell)?, transactions))
-        });
-        let each = keys
-            .iter()
-            .map(|key| match slices.remove(&key.cell).flatten() {
-                Some(slice) => slice.map_err(|error| CampaignError::Setting(with_causes(&error))),
-                None => Err(CampaignError::Stopped),
-            });
-        each.collect()
-    }
-
-    fn warmth(&self, cell: usize) -> Option<&Warmth> {
-        Some(&self.seats.get(&cell)?.warmth)
-    }
-
-    fn end_warm_up(&mut self, cell: usize) -> u64 {
-        let Some(seat) = self.seats.get_mut(&cell) else {
-            return 0;
-        };
-        let fresh = Total::new(seat.workload);
-        seat.warm_up = std::mem::replace(&mut seat.total, fresh);
-        seat.is_warming = false;
-        seat.tally = WaitTally::default();
-        seat.under_way_before_ns = seat.system.under_way_ns();
-        seat.before = seat.system.device_counters();
-        seat.warm_up.counts.failed()
-    }
-
-    fn figures(&mut self, cell: usize) -> Option<Figures> {
-        Some(self.seats.get(&cell)?.figures())
-    }
-
-    fn modeled(&mut self, cells: &[usize]) -> Result<Vec<(usize, Modeled)>, CampaignError> {
-        self.monitor.stop_if_interrupted()?;
-        let all = self.side_by_side(cells, &|_, seat| seat.modeled());
-        let each = all.into_iter().map(|(cell, modeled)| {
-            let modeled = modeled.map_err(|error| CampaignError::Setting(with_causes(&error)))?;
-            Ok((cell, modeled))
-        });
-        each.collect()
-    }
-
-    fn leave(&mut self, cell: usize) -> Result<Figures, RunError> {
-        let seat = self.seats.remove(&cell);
-        let seat = seat.ok_or(RunError::Measurement(DriverError::Stopped))?;
-        Ok(seat.figures())
     }
 }

@@ -7,7 +7,6 @@ use std::{
 
 use jiff::Timestamp;
 use octavo_device::limit::Limit;
-use octavo_predict::{WarmUpState, Warmth};
 
 use super::{
     Campaign,
@@ -15,13 +14,13 @@ use super::{
 };
 use crate::{
     budget::OverBudget,
-    campaign::warm_up::{RECORDED_MAX, WarmUp, WarmUpEnd},
+    campaign::warm_up::{WarmUp, WarmUpEnd},
     causes::with_causes,
     error::CampaignError,
-    executor::{Executor, Sitting},
-    inputs::Input,
+    executor::{Sitting, SittingExecutor},
     limits::{Asked, StorageLimits},
     lockstep::{BATCH_PASSES, Judgement, Slice, SliceKey, WarmUpBlock},
+    monitor::Monitor,
     record::{RunKey, RunRecord, Source, UNFINISHED},
     run::RunError,
 };
@@ -65,11 +64,32 @@ fn wants_older(judgement: &Judgement, live: &[(usize, Vec<usize>)], open: &[usiz
     cells.all(|cell| open.contains(cell)) && live.iter().any(|&(group, _)| is_young(group))
 }
 
+/// Has cells execute their next transactions, in this order; none after an error that would come
+/// for every cell.
+fn slices(
+    seats: &mut dyn Sitting,
+    keys: &[SliceKey],
+    transactions: u64,
+    monitor: &Monitor<'_>,
+) -> Vec<Result<Slice, CampaignError>> {
+    let mut slices = Vec::new();
+    for key in keys {
+        let slice = monitor.stop_if_interrupted();
+        let slice = slice.and_then(|()| seats.slice(*key, transactions));
+        let goes_on = matches!(slice, Ok(_) | Err(CampaignError::Run(_)));
+        slices.push(slice);
+        if !goes_on {
+            break;
+        }
+    }
+    slices
+}
+
 impl Campaign<'_> {
     /// One sitting of some groups.
     pub(super) fn sit(
         &mut self,
-        executor: &mut dyn Executor,
+        executor: &mut dyn SittingExecutor,
         turn: &[(usize, Vec<usize>)],
     ) -> Result<(), CampaignError> {
         let number = self.next_sitting()?;
@@ -193,16 +213,8 @@ impl Campaign<'_> {
                 name => format!("warm up {name}"),
             };
             let end = left.map(|left| self.monitor.spent() + left);
-            let prediction = self.settings.prediction.as_ref();
-            let mut databases = self.plan().databases.iter();
-            let recorded = databases.any(|database| database.is_bound());
-            let most = prediction.and_then(|of| of.warm_up_max);
-            let most = most.or(recorded.then_some(RECORDED_MAX));
             let mut warm_up = WarmUp::new(match given {
                 Some(transactions) => WarmUpEnd::Transactions(transactions),
-                None if prediction.is_some() => WarmUpEnd::Steady {
-                    most: most.unwrap_or(u64::MAX),
-                },
                 None => WarmUpEnd::Level {
                     most: sitting
                         .most
@@ -220,9 +232,7 @@ impl Campaign<'_> {
                 warm_up.expect(cell, sitting.seats.frames(cell));
             }
             let mut blocks = 0;
-            while let Some(transactions) =
-                warm_up.next(&|cell| sitting.seats.warmth(cell).is_none_or(Warmth::is_over))
-            {
+            while let Some(transactions) = warm_up.next(&|_| true) {
                 if end.is_some_and(|end| self.monitor.spent() >= end) {
                     warm_up.leave_out();
                     if let Some(given) = given {
@@ -247,7 +257,7 @@ impl Campaign<'_> {
                         cell,
                     })
                     .collect();
-                let slices = sitting.seats.slices(&keys, transactions, self.monitor);
+                let slices = slices(sitting.seats.as_mut(), &keys, transactions, self.monitor);
                 for (cell, slice) in cells.into_iter().zip(slices) {
                     match slice {
                         Ok(slice) => {
@@ -270,7 +280,6 @@ impl Campaign<'_> {
             let reference = self.groups[*group].cells[self.groups[*group].reference];
             took.extend(warm_up.rate(reference).map(f64::recip));
             for cell in open(sitting) {
-                self.tell_cold(sitting, cell);
                 let failed = sitting.seats.end_warm_up(cell);
                 if failed > 0 {
                     let name = self.plan().cell_name(&self.cells[cell]);
@@ -341,29 +350,6 @@ impl Campaign<'_> {
             }
         };
         Ok(self.session.store.set_slice_transactions(decided)?)
-    }
-
-    /// Says of a modeled cell that it is cold, and how much longer it takes to be warm.
-    fn tell_cold(&self, sitting: &OpenSitting<'_>, cell: usize) {
-        let Some(warmth) = sitting.seats.warmth(cell) else {
-            return;
-        };
-        if warmth.state() == WarmUpState::Steady || warmth.transactions() == 0 {
-            return;
-        }
-        let name = self.plan().cell_name(&self.cells[cell]);
-        let wanted = warmth.transactions_wanted();
-        let wanted = wanted.map(|wanted| {
-            // Two digits are all that is known.
-            let unit = 10_u64.pow(wanted.checked_ilog10().unwrap_or(0).saturating_sub(1));
-            let wanted = wanted.div_ceil(unit) * unit;
-            format!(": at least --warm-up {wanted} is needed")
-        });
-        self.monitor.note(&format!(
-            "{name}: the cache is not warm after {} transactions{}",
-            warmth.transactions(),
-            wanted.unwrap_or_default()
-        ));
     }
 
     /// Passes until all is decided, there are enough, or the time is over.
@@ -455,7 +441,7 @@ impl Campaign<'_> {
                     cell,
                 })
                 .collect();
-            let slices = sitting.seats.slices(&keys, transactions, self.monitor);
+            let slices = slices(sitting.seats.as_mut(), &keys, transactions, self.monitor);
             for (SliceKey { cell, .. }, slice) in keys.into_iter().zip(slices) {
                 match slice {
                     Ok(slice) => self.slices.push(slice),
@@ -560,22 +546,13 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Stops and checks cells, after models were asked for more than their figures.
+    /// Stops and checks cells.
     fn leave_all(
         &mut self,
         sitting: &mut OpenSitting<'_>,
         cells: &[usize],
     ) -> Result<(), CampaignError> {
-        let mut with_slices = cells.to_vec();
-        with_slices.retain(|&cell| self.has_slices(sitting.number, cell));
-        for (cell, modeled) in sitting.seats.modeled(&with_slices)? {
-            Input::put(&mut self.session.store, cell, &modeled.inputs)?;
-            modeled.waits.put(&mut self.session.store, cell)?;
-        }
-        for &cell in cells {
-            self.leave(sitting, cell)?;
-        }
-        Ok(())
+        cells.iter().try_for_each(|&cell| self.leave(sitting, cell))
     }
 
     /// Stops and checks a cell. What it left has to be sound for its slices to

@@ -1,5 +1,5 @@
-//! Whether this machine has the memory that a prediction takes: models keep something of
-//! every page, and all cells of a sitting are there at the same time.
+//! How many cells fit into the memory of this machine: models keep something of every page, and
+//! all cells of a group are open at the same time.
 
 use std::fs;
 
@@ -13,63 +13,108 @@ const PAGE_BYTES: u64 = 4;
 /// (InnoDB, TPC-C, 16 KiB pages alone) to 1.6 KB (all page sizes from 4 KiB on) were seen.
 const FRAME_BYTES: u64 = 1536;
 
-/// About the memory that the cells of a prediction take.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Needs {
-    cells: u64,
-    data: ByteCount,
-    /// Address space of all cells, and what of it is written to.
+/// About the memory that cells take which are open at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// Address space, and what of it is written to.
     reserved: ByteCount,
     touched: ByteCount,
 }
 
+/// A device at rest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceSize {
+    /// Address space that it takes.
+    pub(super) reserved: ByteCount,
+    pub(super) capacity: ByteCount,
+}
+
 impl Needs {
-    /// A cell with so much data.
-    pub(super) fn add(&mut self, data: ByteCount, memory: ByteCount, page_size: PageSize) {
+    /// Of a cell with so much data, on a device of its own.
+    pub(super) fn of_cell(
+        data: ByteCount,
+        memory: ByteCount,
+        page_size: PageSize,
+        device: &DeviceSize,
+    ) -> Self {
         let pages = |bytes: ByteCount| bytes.get() / u64::from(page_size.get());
         let frames = pages(memory.min(data));
         let pages = pages(data).saturating_mul(PAGE_BYTES);
         let pages = ByteCount::new(pages.saturating_add(frames.saturating_mul(FRAME_BYTES)));
-        self.cells += 1;
-        self.data = self.data.saturating_add(data);
-        self.reserved = self.reserved.saturating_add(pages);
-        self.touched = self.touched.saturating_add(pages);
-    }
-
-    /// A device of this capacity for each cell, which takes so much address space at rest.
-    pub(super) fn add_devices(&mut self, device: ByteCount, capacity: ByteCount) {
-        self.reserved = self
-            .reserved
-            .saturating_add(device.saturating_mul(self.cells));
         // It maps what was written to it.
-        let written = self.data.get() as f64 / capacity.get().max(1) as f64;
-        let mapped = device.get() as f64 * written.min(self.cells as f64);
-        self.touched = self.touched.saturating_add(ByteCount::new(mapped as u64));
+        let written = data.get() as f64 / device.capacity.get().max(1) as f64;
+        let mapped = device.reserved.get() as f64 * written.min(1.0);
+        Self {
+            reserved: pages.saturating_add(device.reserved),
+            touched: pages.saturating_add(ByteCount::new(mapped as u64)),
+        }
     }
 
-    /// Refuses what this machine, or the limit of this process, has not.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Both at the same time.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            reserved: self.reserved.saturating_add(other.reserved),
+            touched: self.touched.saturating_add(other.touched),
+        }
+    }
+}
+
+/// Cells that are open together take at most this share of the memory that was available: what
+/// they take is estimated. Chosen. One group alone may take all of it.
+const SHARE: f64 = 0.875;
+
+/// The memory that there is for cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    available: Option<ByteCount>,
+    /// What the limit of this process leaves.
+    addresses: Option<ByteCount>,
+}
+
+impl Room {
+    /// That of this machine now.
+    pub(super) fn here() -> Self {
         let limit = getrlimit(Resource::As).current;
-        let limit = limit.map(|limit| ByteCount::new(limit).saturating_sub(used()));
-        self.check_against(available(), limit)
+        Self {
+            available: available(),
+            addresses: limit.map(|limit| ByteCount::new(limit).saturating_sub(used())),
+        }
     }
 
-    fn check_against(
-        &self,
-        available: Option<ByteCount>,
-        limit: Option<ByteCount>,
-    ) -> Result<(), String> {
+    /// So much memory.
+    #[cfg(test)]
+    pub(super) fn of(available: ByteCount) -> Self {
+        Self {
+            available: Some(available),
+            addresses: None,
+        }
+    }
+
+    /// Whether some cells fit beside others that are open. What others on this machine have taken
+    /// meanwhile is not there.
+    pub(super) fn fits(&self, open: Needs, more: Needs) -> bool {
+        let all = open.and(more);
+        let within = |needs: ByteCount, room: Option<ByteCount>| {
+            room.is_none_or(|room| needs.get() as f64 <= SHARE * room.get() as f64)
+        };
+        within(all.touched, self.available)
+            && within(all.reserved, self.addresses)
+            && available().is_none_or(|now| more.touched <= now)
+    }
+
+    /// Refuses a group of cells that takes more than there is.
+    pub(super) fn check(&self, needs: Needs) -> Result<(), String> {
         let remedy = "name a smaller --memory, fewer page sizes, or fewer rows, or see --part";
-        match (available, limit) {
-            (Some(available), _) if self.touched > available => Err(format!(
+        match (self.available, self.addresses) {
+            (Some(available), _) if needs.touched > available => Err(format!(
                 "predicting so much data takes about {} of memory, and this machine has \
                  {available} available: {remedy}",
-                self.touched
+                needs.touched
             )),
-            (_, Some(limit)) if self.reserved > limit => Err(format!(
+            (_, Some(limit)) if needs.reserved > limit => Err(format!(
                 "predicting so much data takes about {} of address space, and the limit of \
                  this process (ulimit -v) leaves {limit}: raise it, or {remedy}",
-                self.reserved
+                needs.reserved
             )),
             _ => Ok(()),
         }
@@ -101,21 +146,31 @@ mod tests {
     #[test]
     fn a_prediction_without_memory_for_it_is_refused_with_the_remedy() {
         let gib = |count: u64| ByteCount::mib(count << 10);
-        let mut needs = Needs::default();
-        for _ in 0..2 {
-            // 125 Mi pages of 4 bytes each.
-            needs.add(gib(500), ByteCount::ZERO, PageSize::new(4096).unwrap());
-        }
-        let mut buffered = Needs::default();
-        buffered.add(gib(500), gib(32), PageSize::new(4096).unwrap());
-        let error = buffered.check_against(Some(gib(8)), None).unwrap_err();
+        let size = PageSize::new(4096).unwrap();
+        let needs = |data, memory, device| {
+            let device = DeviceSize {
+                reserved: device,
+                capacity: gib(1000),
+            };
+            Needs::of_cell(data, memory, size, &device)
+        };
+        let room = |available, addresses| Room {
+            available,
+            addresses,
+        };
+        // 125 Mi pages of 4 bytes each, and 8 Mi frames of 1,536 bytes.
+        let buffered = needs(gib(500), gib(32), ByteCount::ZERO);
+        let error = room(Some(gib(8)), None).check(buffered).unwrap_err();
         assert!(error.contains("about 12.5 GiB of memory"), "{error}");
-        assert!(needs.check_against(Some(gib(1)), Some(gib(1))).is_ok());
+        let one = needs(gib(500), ByteCount::ZERO, ByteCount::ZERO);
+        let two = one.and(one);
+        assert!(room(Some(gib(1)), Some(gib(1))).check(two).is_ok());
         // Half of each device's map.
-        needs.add_devices(gib(2), gib(1000));
-        let refused = |available, limit| needs.check_against(available, limit).unwrap_err();
-        assert!(needs.check_against(None, None).is_ok());
-        assert!(needs.check_against(Some(gib(4)), Some(gib(6))).is_ok());
+        let one = needs(gib(500), ByteCount::ZERO, gib(2));
+        let two = one.and(one);
+        let refused = |available, limit| room(available, limit).check(two).unwrap_err();
+        assert!(room(None, None).check(two).is_ok());
+        assert!(room(Some(gib(4)), Some(gib(6))).check(two).is_ok());
         let error = refused(Some(gib(2)), None);
         assert!(error.contains("this machine has 2 GiB"), "{error}");
         assert!(error.contains("name a smaller --memory"), "{error}");
@@ -123,5 +178,29 @@ mod tests {
         assert!(error.contains("ulimit -v"), "{error}");
         assert!(used() > ByteCount::ZERO);
         assert!(available().is_some_and(|bytes| bytes > ByteCount::ZERO));
+    }
+
+    #[test]
+    fn cells_fit_beside_others_while_an_eighth_of_the_memory_stays() {
+        let needs = |mib| Needs {
+            reserved: ByteCount::mib(2 * mib),
+            touched: ByteCount::mib(mib),
+        };
+        let room = Room::of(ByteCount::mib(8));
+        for (open, more, fits) in [(0, 7, true), (4, 3, true), (4, 4, false), (8, 0, false)] {
+            assert_eq!(room.fits(needs(open), needs(more)), fits, "{open} {more}");
+        }
+        let limited = Room {
+            available: None,
+            addresses: Some(ByteCount::mib(16)),
+        };
+        assert!(limited.fits(needs(4), needs(3)));
+        assert!(!limited.fits(needs(4), needs(4)));
+        // More than this machine has now.
+        let all = Room {
+            available: None,
+            addresses: None,
+        };
+        assert!(!all.fits(needs(0), needs(1 << 40)));
     }
 }

@@ -13,7 +13,7 @@ use octavo_experiment::{
 };
 use octavo_report::Schemas;
 
-use crate::{failure::Failure, print};
+use crate::{failure::Failure, predict::ShardResult, print};
 
 /// A page of docs/.
 #[derive(Debug)]
@@ -109,6 +109,7 @@ fn schema() -> String {
         .without_format::<EndedPart>("part", "run --sitting and predict --shard")
         .without_format::<Manifest>("load", "load")
         .without_format::<Profile>("calibrate", "calibrate")
+        .without_format::<ShardResult>("shard", "predict --shard")
         .to_json()
 }
 

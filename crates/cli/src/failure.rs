@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Met(String),
     /// The result is there, and does not tell whether it is that: exit code 4.
     Undecided(String),
+    /// A part of what was asked for is there, and kept: exit code 3.
+    Incomplete(String),
     /// Ctrl-C: exit code 130, with what to do next.
     Interrupted(String),
 }

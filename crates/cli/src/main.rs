@@ -1,8 +1,8 @@
 //! The `octavo` command: flags to settings to a call.
 //!
 //! Exit codes: 0 when done, 1 when something failed, 2 when the input was
-//! bad and nothing was changed, 3 when a result is what `--fail-if` says, 4 when it does not
-//! tell, 130 when interrupted.
+//! bad and nothing was changed, 3 when a result is what `--fail-if` says and when a part of a plan
+//! is kept that was interrupted, 4 when `--fail-if` does not tell, 130 when interrupted.
 
 mod ab;
 mod advise;
@@ -112,7 +112,7 @@ fn end(result: Result<(), Failure>) -> ExitCode {
             print::aside(&format!("octavo: {error:#}"));
             ExitCode::FAILURE
         }
-        Err(Failure::Met(what)) => {
+        Err(Failure::Met(what) | Failure::Incomplete(what)) => {
             print::aside(&format!("octavo: {what}"));
             ExitCode::from(3)
         }

@@ -1,5 +1,8 @@
-//! `octavo predict`: flags to a plan and what to predict from, the call, and what is
+//! `octavo predict`: flags or a file to a plan and what to predict from, the call, and what is
 //! printed.
+
+mod plan_file;
+mod shard;
 
 use std::{
     path::{Path, PathBuf},
@@ -7,17 +10,21 @@ use std::{
     thread,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use octavo_buffer::NamedPolicy;
 use octavo_database::{DatabaseError, Settings};
-use octavo_device::catalog::Entry;
+use octavo_device::{catalog::Entry, profile::Profile};
 use octavo_experiment::{
     advise::plan,
     campaign::{CampaignError, CampaignSettings, campaign},
     directory::STORE,
-    plan::{Design, Factor, OwnSettings, Plan, SliceLength, Storage},
+    plan::{
+        Design, Factor, OwnSettings, Plan, Shard, SliceLength, Storage, TestedDatabase,
+        file::PlanFile,
+    },
     prediction::{
-        Calibrated, Cpu, CpuCatalog, PREDICTED_SLICE, PredictedDevice, Prediction, Slowness,
+        Calibrated, Cpu, CpuCatalog, PREDICTED_PASSES, PREDICTED_SLICE, PredictedCpus,
+        PredictedDevice, PredictedDevices, Prediction, Slowness,
     },
     record::Source,
     store::Store,
@@ -25,6 +32,7 @@ use octavo_experiment::{
 use octavo_predict::ModeledKind;
 use octavo_report::number::list;
 use octavo_storage::{entry, text};
+use octavo_units::ByteCount;
 use octavo_workload::{Workload, user::Prepared};
 
 use crate::{
@@ -32,12 +40,75 @@ use crate::{
     devices,
     failure::Failure,
     flags::{CellFlags, PredictFlags},
-    outcome, print, report,
+    outcome,
+    print::{self, PrintFlags},
+    report, run,
     system::recorded_titles,
     watcher::Watcher,
 };
 
+use shard::ShardRun;
+pub(crate) use shard::{ShardFlag, ShardResult};
+
 pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
+    if let (Some(part), Some(into)) = (flags.shard, &flags.into) {
+        return predict_shard(part, into, &flags);
+    }
+    if plan_file::is_plan(&flags.directory) {
+        let file = plan_file::read(&flags.directory, &flags)?;
+        let settings = settings_of_plan(&flags, &file, None).map_err(Failure::Input)?;
+        let watcher = Watcher::new(flags.progress)?;
+        carry_out(&settings, Some(&file), watcher, flags.print)
+    } else {
+        predict_flags(flags)
+    }
+}
+
+/// Predicts a part of a plan.
+fn predict_shard(part: ShardFlag, into: &Path, flags: &PredictFlags) -> Result<(), Failure> {
+    let shard = part.part().map_err(Failure::Input)?;
+    // From now on signals leave what there is.
+    let watcher = Watcher::new(flags.progress)?;
+    let run = ShardRun::begin(shard, into);
+    match settings_of_shard(shard, flags) {
+        Ok((settings, file)) => {
+            let directory = run.directory().to_owned();
+            let carried = run.carry_out(settings, &watcher);
+            watcher.finish();
+            run::keep_prices(&file, &directory)?;
+            carried
+        }
+        Err(failure) => {
+            watcher.finish();
+            run.fail(failure)
+        }
+    }
+}
+
+fn settings_of_shard(
+    shard: Shard,
+    flags: &PredictFlags,
+) -> Result<(CampaignSettings, PlanFile), Failure> {
+    if !plan_file::is_plan(&flags.directory) {
+        return Err(Failure::Input(anyhow!(
+            "--shard is for plans, and '{}' is no file: type octavo predict PLAN.toml --shard \
+             I/N --into DIR",
+            flags.directory.display()
+        )));
+    }
+    let file = plan_file::read(&flags.directory, flags)?;
+    let settings = settings_of_plan(flags, &file, Some(shard)).map_err(Failure::Input)?;
+    Ok((settings, file))
+}
+
+fn predict_flags(flags: PredictFlags) -> Result<(), Failure> {
+    if let Some(results) = &flags.results {
+        return Err(Failure::Input(anyhow!(
+            "'{}' is for the predictions of a plan, and '{}' is no file: name one of them",
+            results.display(),
+            flags.directory.display()
+        )));
+    }
     if flags.own.is_given() {
         // Before anything else is opened in this process.
         watch_pages(&flags).map_err(Failure::Input)?;
@@ -47,23 +118,37 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
         return show_script(&flags.own, given, &flags.cells.system);
     }
     let settings = settings(&flags).map_err(Failure::Input)?;
-    let replaced = replaced_command(&settings);
     let watcher = Watcher::new(flags.progress)?;
-    let result = campaign(&settings, &watcher);
+    carry_out(&settings, None, watcher, flags.print)
+}
+
+/// Predicts all of it, and prints what was found.
+fn carry_out(
+    settings: &CampaignSettings,
+    file: Option<&PlanFile>,
+    watcher: Watcher,
+    print: PrintFlags,
+) -> Result<(), Failure> {
+    let directory = &settings.directory;
+    let replaced = replaced_command(settings);
+    let result = campaign(settings, &watcher);
     watcher.finish();
     let findings = result.map_err(|error| match error {
         // What there is of it is not gone on with.
         CampaignError::Stopped => Failure::Interrupted(
             "the prediction is not finished; repeat the command to begin anew".into(),
         ),
-        error => outcome::failure(error, &flags.directory),
+        error => outcome::failure(error, directory),
     })?;
-    outcome::publish(&findings, &flags.directory, flags.print)?;
+    if let Some(file) = file {
+        run::keep_prices(file, directory)?;
+    }
+    outcome::publish(&findings, directory, print)?;
     if let Some(command) = replaced {
         print::aside(&format!(
             "octavo: this replaced another prediction in {}; to have that again in another \
              directory, add one to: {command}",
-            flags.directory.display()
+            directory.display()
         ));
     }
     Ok(())
@@ -230,14 +315,19 @@ fn adopt_measured(
 
 /// A device that holds a plan's data, if its drives can be doubled; its title says that.
 fn enlarged(entry: Entry, plan: &Plan) -> anyhow::Result<Entry> {
-    let workload = plan.workload(plan.data[0])?;
-    let database = plan.databases[0].make()?;
-    let sizes = plan.page_sizes.iter();
-    let sizes = sizes.map(|&size| database.estimate(workload.as_ref(), size));
-    let data = sizes.max().unwrap_or_default();
-    let mut larger = entry.clone().holding(data);
+    let mut most = ByteCount::ZERO;
+    for &data in &plan.data {
+        let workload = plan.workload(data)?;
+        for database in &plan.databases {
+            let database = database.make()?;
+            let sizes = plan.page_sizes.iter();
+            let sizes = sizes.map(|&size| database.estimate(workload.as_ref(), size));
+            most = most.max(sizes.max().unwrap_or_default());
+        }
+    }
+    let mut larger = entry.clone().holding(most);
     if larger != entry {
-        larger.title += &format!(", drives enlarged to hold {data}");
+        larger.title += &format!(", drives enlarged to hold {most}");
     }
     Ok(larger)
 }
@@ -256,11 +346,154 @@ fn processors_here() -> u32 {
     thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }
 
+/// What a plan is predicted from.
+struct Origins {
+    cpu: Option<PredictedCpus>,
+    processors: u32,
+    /// The storage that was calibrated, and how much slower it was under the database.
+    storage: Option<(Box<Profile>, Slowness)>,
+}
+
+/// Points at what a fault is about, where there is a plan: at a key of it.
+type Refuse<'f> = &'f dyn Fn(&str, anyhow::Error) -> anyhow::Error;
+
+/// The pairs of databases and rows that have costs of their own.
+fn origins(flags: &PredictFlags, plan: &Plan, refuse: Refuse<'_>) -> anyhow::Result<Origins> {
+    let is_own = plan.own.is_some();
+    if let Some(store) = &flags.calibrated_by {
+        check_single(plan, "--calibrated-by", refuse)?;
+        let database = &plan.databases[0];
+        if !database.modeled()?.is_measurable() {
+            bail!(
+                "--calibrated-by takes what was measured of the same database, and of {} there is \
+                 only a model: leave it out",
+                database.name
+            );
+        }
+        let calibrated = match is_own {
+            true => Calibrated::storage_by(&report::store_at(store)),
+            false => Calibrated::by(&report::store_at(store), plan),
+        };
+        let calibrated =
+            calibrated.with_context(|| format!("--calibrated-by {}", store.display()))?;
+        return Ok(Origins {
+            cpu: calibrated.cpu.map(PredictedCpus::new),
+            processors: calibrated.processors,
+            storage: calibrated.storage,
+        });
+    }
+    if is_own {
+        // They are timed here.
+        return Ok(Origins {
+            cpu: None,
+            processors: processors_here(),
+            storage: None,
+        });
+    }
+    if flags.cpu.is_some() {
+        check_single(plan, "--cpu", refuse)?;
+    }
+    let mut all: Option<PredictedCpus> = None;
+    let mut processors = Cpu::CATALOG_PROCESSORS;
+    for database in &plan.databases {
+        let kind = database
+            .modeled()
+            .map_err(|error| refuse("database", error.into()))?;
+        for &data in &plan.data {
+            let workload = plan.workload(data)?;
+            let cpu = match &flags.cpu {
+                Some(file) => {
+                    let (cpu, count) = of_file(file, kind, workload.as_ref())
+                        .with_context(|| format!("--cpu {}", file.display()))?;
+                    processors = count;
+                    cpu
+                }
+                None => Cpu::of_catalog(kind, workload.as_ref())
+                    .map_err(|error| refuse("workload", error.into()))?,
+            };
+            all = Some(match all {
+                None => PredictedCpus::new(cpu),
+                Some(all) => all.with(&database.name, data, cpu),
+            });
+        }
+    }
+    Ok(Origins {
+        cpu: all,
+        processors,
+        storage: None,
+    })
+}
+
+/// Refuses a flag that says something of one database for a plan with several.
+fn check_single(plan: &Plan, flag: &str, refuse: Refuse<'_>) -> anyhow::Result<()> {
+    let is_first = |of: &Arc<TestedDatabase>| of.name == plan.databases[0].name;
+    if plan.databases.iter().all(is_first) {
+        return Ok(());
+    }
+    let error = anyhow!("{flag} is of one database: leave it out, or name one database here");
+    Err(refuse("database", error))
+}
+
+/// The devices of a plan's storages; that which was calibrated, where the plan names none.
+fn devices_of(
+    plan: &Plan,
+    enlarges: bool,
+    calibrated: Option<(Box<Profile>, Slowness)>,
+) -> anyhow::Result<(PredictedDevices, Slowness)> {
+    let mut all: Option<PredictedDevices> = None;
+    let mut slower = Slowness::default();
+    for storage in &plan.storages {
+        let device = match (storage, &calibrated) {
+            (Storage::Device(device), _) => {
+                let entry = match enlarges {
+                    true => enlarged(devices::named(device)?, plan)?,
+                    false => devices::named(device)?,
+                };
+                PredictedDevice::Entry(Box::new(entry))
+            }
+            (_, Some((profile, slowness))) => {
+                slower = *slowness;
+                PredictedDevice::Profile(profile.clone())
+            }
+            (_, None) => bail!(
+                "the results of --calibrated-by have no calibrated storage: name a --device, or \
+                 repeat octavo advise without --no-calibrate"
+            ),
+        };
+        all = Some(match all {
+            None => PredictedDevices::new(device),
+            Some(all) => all.with(storage.clone(), device),
+        });
+    }
+    let all = all.context("a plan has one storage at least")?;
+    Ok((all, slower))
+}
+
+/// Refuses a prediction without any storage.
+fn check_storage(flags: &PredictFlags, plan: &Plan, refuse: Refuse<'_>) -> anyhow::Result<()> {
+    let is_named = plan.storages.iter().all(|of| *of != Storage::Own);
+    if is_named || flags.calibrated_by.is_some() {
+        return Ok(());
+    }
+    let error = anyhow!(
+        "the plan names no storage: write storage = \"device:NAME\" in [cells], or type \
+         --device NAME or --calibrated-by DIR"
+    );
+    Err(refuse("storage", error))
+}
+
 fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
     let storage = match &flags.device.name {
         Some(device) => Storage::Device(devices::storage(device)?),
         None => Storage::Own,
     };
+    let as_it_is: Refuse<'_> = &|_, error| error;
+    if storage == Storage::Own && flags.calibrated_by.is_none() {
+        bail!(
+            "--device is missing: type octavo predict --device NAME, of those that octavo devices \
+             lists, or --calibrated-by DIR"
+        );
+    }
     let own = flags
         .own
         .settings(flags.cells.random.seed, flags.cells.clients);
@@ -283,103 +516,103 @@ fn settings(flags: &PredictFlags) -> anyhow::Result<CampaignSettings> {
         }
     };
     compare_policies(&mut plan, flags)?;
-    // All cells to the end: it takes no storage's time.
-    plan.design = Design::Full;
-    let kind = plan.databases[0].modeled()?;
-    if flags.calibrated_by.is_some() && !kind.is_measurable() {
-        bail!(
-            "--calibrated-by takes what was measured of the same database, and of {} there is \
-             only a model: leave it out",
-            flags.database.name()
-        );
-    }
-    let calibrated = match &flags.calibrated_by {
-        Some(store) => Some(
-            match &own {
-                Some(_) => Calibrated::storage_by(&report::store_at(store)),
-                None => Calibrated::by(&report::store_at(store), &plan),
-            }
-            .with_context(|| format!("--calibrated-by {}", store.display()))?,
-        ),
-        None => None,
+    let slices = SliceLength::from(flags.slices);
+    let passes = flags.passes.unwrap_or(PREDICTED_PASSES);
+    let predicted = Predicted {
+        directory: flags.directory.clone(),
+        plan,
+        passes,
+        slices,
+        shard: None,
     };
-    let (cpu, processors, storage) = match calibrated {
-        Some(Calibrated {
-            cpu,
-            processors,
-            storage,
-        }) => (cpu, processors, storage),
-        // They are timed here.
-        None if own.is_some() => (None, processors_here(), None),
-        None => {
-            let data = plan.data[0];
-            let workload = plan.workload(data)?;
-            let (cpu, processors) = match &flags.cpu {
-                Some(file) => of_file(file, kind, workload.as_ref())
-                    .with_context(|| format!("--cpu {}", file.display()))?,
-                None => (
-                    Cpu::of_catalog(kind, workload.as_ref())?,
-                    Cpu::CATALOG_PROCESSORS,
-                ),
-            };
-            (Some(cpu), processors, None)
-        }
-    };
-    let machine = match &flags.machine {
-        Some(machine) => Some(entry::named_machine(machine)?),
-        None => None,
-    };
-    let processors = machine.as_ref().map_or(processors, |of| *of.processors);
-    let processors = flags.cpus.unwrap_or(processors);
-    let (device, slowness) = match (&flags.device.name, storage) {
-        (Some(device), _) => {
-            let entry = match flags.enlarge {
-                true => enlarged(devices::named(device)?, &plan)?,
-                false => devices::named(device)?,
-            };
-            (PredictedDevice::Entry(Box::new(entry)), Slowness::default())
-        }
-        (None, Some((profile, slowness))) => (PredictedDevice::Profile(profile), slowness),
-        (None, None) => bail!(
-            "the results of --calibrated-by have no calibrated storage: name a --device, or \
-             repeat octavo advise without --no-calibrate"
-        ),
-    };
+    let settings = predicted.settings(flags, as_it_is)?;
     if let Some(told) = told {
         print::aside(&told);
     }
-    Ok(CampaignSettings {
-        directory: flags.directory.clone(),
-        plan,
-        prediction: Some(Prediction {
-            device,
+    Ok(settings)
+}
+
+/// The settings of a plan from a file, or a part of it.
+fn settings_of_plan(
+    flags: &PredictFlags,
+    file: &PlanFile,
+    shard: Option<Shard>,
+) -> anyhow::Result<CampaignSettings> {
+    let directory = flags.results.clone();
+    let predicted = Predicted {
+        directory: directory.unwrap_or_else(|| plan_file::directory_of(&flags.directory)),
+        plan: file.plan.clone(),
+        passes: flags.passes.or(file.passes).unwrap_or(PREDICTED_PASSES),
+        slices: file.slices,
+        shard,
+    };
+    let refuse: Refuse<'_> = &|key, error| plan_file::refuse(file, key, &error);
+    check_storage(flags, &predicted.plan, refuse)?;
+    predicted.settings(flags, refuse)
+}
+
+/// What is predicted.
+struct Predicted {
+    directory: PathBuf,
+    plan: Plan,
+    passes: u32,
+    slices: SliceLength,
+    shard: Option<Shard>,
+}
+
+impl Predicted {
+    fn settings(
+        mut self,
+        flags: &PredictFlags,
+        refuse: Refuse<'_>,
+    ) -> anyhow::Result<CampaignSettings> {
+        // All cells to the end: it takes no storage's time.
+        self.plan.design = Design::Full;
+        let Origins {
             cpu,
             processors,
-            slowness,
-            measured_own: match flags.device.name {
-                Some(_) => None,
-                None => flags.calibrated_by.as_deref().map(report::store_at),
+            storage,
+        } = origins(flags, &self.plan, refuse)?;
+        let machine = match &flags.machine {
+            Some(machine) => Some(entry::named_machine(machine)?),
+            None => None,
+        };
+        let processors = machine.as_ref().map_or(processors, |of| *of.processors);
+        let processors = flags.cpus.unwrap_or(processors);
+        let (devices, slowness) = devices_of(&self.plan, flags.enlarge, storage)?;
+        let is_calibrated = self.plan.storages.contains(&Storage::Own);
+        let measured_own = flags.calibrated_by.as_deref().filter(|_| is_calibrated);
+        Ok(CampaignSettings {
+            directory: self.directory,
+            plan: self.plan,
+            prediction: Some(Prediction {
+                devices,
+                cpu,
+                processors,
+                slowness,
+                measured_own: measured_own.map(report::store_at),
+                machine,
+                warm_up_max: None,
+                ends_slices: self.slices.transactions.is_some(),
+                in_part: flags.part,
+                shard: self.shard,
+            }),
+            budget: None,
+            passes: Some(self.passes),
+            slices: SliceLength {
+                transactions: self.slices.transactions.or(Some(PREDICTED_SLICE)),
+                ..self.slices
             },
-            machine,
-            warm_up_max: None,
-            ends_slices: flags.slices.transactions.is_some(),
-            in_part: flags.part,
-        }),
-        budget: None,
-        passes: Some(flags.passes),
-        slices: SliceLength {
-            transactions: flags.slices.transactions.or(Some(PREDICTED_SLICE)),
-            ..flags.slices.into()
-        },
-        calibrate: false,
-        predict_first: false,
-        chosen_sizes: None,
-        program: PathBuf::new(),
-        keep_data: false,
-        until: None,
-        part: None,
-        later: Vec::new(),
-        command: Some(outcome::command()),
-        octavo_version: env!("CARGO_PKG_VERSION"),
-    })
+            calibrate: false,
+            predict_first: false,
+            chosen_sizes: None,
+            program: PathBuf::new(),
+            keep_data: false,
+            until: None,
+            part: None,
+            later: Vec::new(),
+            command: Some(outcome::command()),
+            octavo_version: env!("CARGO_PKG_VERSION"),
+        })
+    }
 }

@@ -95,7 +95,7 @@ pub(crate) fn complete(file: &mut PlanFile, stopped: &dyn Fn() -> bool) -> Resul
 }
 
 /// Keeps a plan's prices with its results, also with those of a plan that was interrupted.
-fn keep_prices(file: &PlanFile, directory: &Path) -> Result<(), Failure> {
+pub(crate) fn keep_prices(file: &PlanFile, directory: &Path) -> Result<(), Failure> {
     let store = directory.join(STORE);
     match &file.prices {
         Some(prices) if store.exists() => Store::open_or_create(&store)

@@ -154,6 +154,8 @@ pub struct Referred {
     pub made: u64,
     /// Bytes of the log that the database counts.
     pub logged: u64,
+    /// Checkpoints that ended beside it, of a database that no session waits for with them.
+    pub checkpoints: u64,
 }
 
 impl std::ops::Add for Referred {
@@ -165,6 +167,7 @@ impl std::ops::Add for Referred {
             misses: self.misses + other.misses,
             made: self.made + other.made,
             logged: self.logged + other.logged,
+            checkpoints: self.checkpoints + other.checkpoints,
         }
     }
 }

@@ -18,6 +18,7 @@ use super::shared::{
 };
 use crate::{
     metrics::MetricsFlag,
+    predict::ShardFlag,
     print::PrintFlags,
     progress::ProgressFlags,
     sitting::Sittings,
@@ -166,9 +167,7 @@ pub(crate) struct CellFlags {
 #[derive(Debug, Args)]
 #[command(
     mut_args(without_loaded_rows),
-    mut_arg("device", |flag| {
-        device_help(flag, "The storage").required_unless_present("calibrated_by")
-    }),
+    mut_arg("device", |flag| device_help(flag, "The storage")),
     mut_arg("database", |flag| {
         let default = Registry::standard().default_kind().name;
         flag.help(format!("Database [default: {default}]"))
@@ -201,12 +200,28 @@ pub(crate) struct CellFlags {
 )]
 pub(crate) struct PredictFlags {
     /// A new or empty directory for octavo.db and report.html, or that of an earlier prediction,
-    /// which is replaced
-    #[arg(default_value = "octavo-prediction", value_parser = directory())]
+    /// which is replaced. Or a plan, as octavo run reads it
+    #[arg(value_name = "DIRECTORY|PLAN", default_value = "octavo-prediction", value_parser = directory())]
     pub(crate) directory: PathBuf,
+
+    /// The directory of a plan's predictions [default: octavo-NAME-predicted]
+    #[arg(value_name = "DIRECTORY", value_parser = directory(), hide_short_help = true)]
+    pub(crate) results: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) device: DeviceFlag,
+
+    /// Predict part I of N of a plan, for machines that share the work; auto for the part that a
+    /// scheduler gives
+    ///
+    /// Groups that are compared stay whole. One line of JSON says what became of it
+    #[arg(long, value_name = "I/N|auto", requires = "into", conflicts_with_all = ["results", "json", "markdown", "verbose"],
+        hide_short_help = true)]
+    pub(crate) shard: Option<ShardFlag>,
+
+    /// The directory in which each --shard makes one of its own
+    #[arg(long, value_name = "DIR", requires = "shard", value_parser = directory(), hide_short_help = true)]
+    pub(crate) into: Option<PathBuf>,
 
     /// Results of octavo advise with the same database and workload
     ///
@@ -265,10 +280,9 @@ pub(crate) struct PredictFlags {
     #[arg(hide_short_help = true, long, value_name = "NAMES", value_delimiter = ',', value_parser = policies(), conflicts_with = "copy_of")]
     pub(crate) replacement: Vec<NamedPolicy>,
 
-    /// Passes. In a pass every page size executes the same transactions
-    #[arg(long, value_name = "N", default_value_t = PREDICTED_PASSES,
+    #[arg(long, value_name = "N", help = format!("Passes. In a pass every page size executes the same transactions [default: the plan's, or {PREDICTED_PASSES}]"),
         value_parser = clap::value_parser!(u32).range(8..=1_000_000), hide_short_help = true)]
-    pub(crate) passes: u32,
+    pub(crate) passes: Option<u32>,
 
     #[command(flatten)]
     pub(crate) slices: SliceFlags,

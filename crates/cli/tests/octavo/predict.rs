@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::{complaint, octavo, refused, small_advise};
+use crate::{complaint, octavo, refused, schema::conforms, small_advise};
 
 fn predict(directory: &Path) -> Command {
     let mut command = octavo();
@@ -662,4 +662,251 @@ fn impossible_memory_is_refused_before_rows_are_chosen() {
         "{said}"
     );
     assert!(!new.exists());
+}
+
+/// Two devices with two memories each: four groups of two page sizes.
+const PLAN: &str = r#"format = 1
+
+[workload]
+name = "ycsb-a"
+records = 2000
+
+[experiment]
+compare = "page-size"
+
+[run]
+transactions = 40
+warm-up = 300
+
+[cells]
+page-size = ["4K", "16K"]
+memory = ["1MiB", "4MiB"]
+storage = ["device:ec", "device:nvme-tlc"]
+"#;
+
+/// A plan in a file of its own.
+fn plan_in(directory: &Path, text: &str) -> PathBuf {
+    let plan = directory.join("space.toml");
+    fs::write(&plan, text).unwrap();
+    plan
+}
+
+#[test]
+fn a_plan_is_predicted_on_its_devices() {
+    let parent = tempfile::tempdir().unwrap();
+    let plan = plan_in(parent.path(), PLAN);
+    let directory = parent.path().join("all");
+    let mut command = octavo();
+    command.arg("predict").arg(&plan).arg(&directory);
+    let output = command.args(["--passes=8", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(findings["source"], "predicted");
+    let groups = findings["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 4);
+    // The same as with flags, and the disk is slower than flash.
+    let throughput = |findings: &Value, group: usize, cell: usize| {
+        let cell = &findings["groups"][group]["cells"][cell];
+        cell["throughput"]["estimate"].as_f64().unwrap()
+    };
+    for (device, group) in [("ec", 0), ("nvme-tlc", 2)] {
+        let mut command = octavo();
+        command
+            .arg("predict")
+            .arg(parent.path().join(device))
+            .args([
+                "--workload=ycsb-a",
+                "--records=2000",
+                "--page-sizes=4K,16K",
+                "--memory=1MiB,4MiB",
+                "--transactions=40",
+                "--warm-up=300",
+                "--passes=8",
+                "--json",
+            ]);
+        let output = command.arg(format!("--device={device}")).output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        let alone: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for (more, cell) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            // Intervals are of all cells of a plan together, so the last digits are others.
+            let found = throughput(&findings, group + more, cell);
+            let over = found / throughput(&alone, more, cell);
+            assert!((over - 1.0).abs() < 1e-9, "{device}: {over}");
+        }
+    }
+    let named = findings["storage"].to_string();
+    assert!(
+        named.contains("ec (") && named.contains("nvme-tlc ("),
+        "{named}"
+    );
+}
+
+#[test]
+fn parts_of_a_plan_are_predicted_by_themselves() {
+    let parent = tempfile::tempdir().unwrap();
+    let plan = plan_in(parent.path(), PLAN);
+    let whole = parent.path().join("whole");
+    let mut command = octavo();
+    command.arg("predict").arg(&plan).arg(&whole);
+    let output = command.arg("--passes=8").output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let mut all = Vec::new();
+    for part in 1..=5 {
+        let into = parent.path().join("parts");
+        let mut command = octavo();
+        command.arg("predict").arg(&plan).arg("--passes=8");
+        command
+            .arg(format!("--shard={part}/5"))
+            .arg("--into")
+            .arg(&into);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        conforms("shard", &output.stdout);
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(said["outcome"], "done", "{said}");
+        assert_eq!((&said["shard"], &said["of"]), (&part.into(), &5.into()));
+        if part == 5 {
+            assert_eq!((&said["cells"], &said["store"]), (&0.into(), &Value::Null));
+            assert!(
+                said["reason"].as_str().unwrap().contains("4 groups"),
+                "{said}"
+            );
+            continue;
+        }
+        assert_eq!(said["cells"], 2, "{said}");
+        let store = Path::new(said["store"].as_str().unwrap());
+        let directory = store.parent().unwrap();
+        let name = directory.file_name().unwrap().to_string_lossy();
+        let (name, id) = name.rsplit_once('-').unwrap();
+        assert_eq!(name, format!("shard-{part}-of-5"));
+        assert!(
+            id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit()),
+            "{id}"
+        );
+        all.extend(slices(directory));
+        // A report of a part has what there is.
+        let report = octavo().arg("report").arg(directory).output().unwrap();
+        assert!(report.status.success(), "{}", complaint(&report));
+    }
+    let mut expected = slices(&whole);
+    assert_eq!(expected.len(), 8 * 8);
+    expected.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn a_part_that_is_interrupted_keeps_whole_groups() {
+    let parent = tempfile::tempdir().unwrap();
+    let plan = plan_in(parent.path(), PLAN);
+    let into = parent.path().join("parts");
+    let mut child = octavo()
+        .arg("predict")
+        .arg(&plan)
+        .args(["--shard=1/1", "--passes=1000000", "--into"])
+        .arg(&into)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It has begun when its store is there.
+    while !fs::read_dir(&into)
+        .is_ok_and(|mut of| of.any(|of| of.unwrap().path().join("octavo.db").exists()))
+    {
+        thread::sleep(Duration::from_millis(20));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let status = child.wait().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    assert_eq!(status.code(), Some(3), "{said}");
+    conforms("shard", said.as_bytes());
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["outcome"], "incomplete", "{said}");
+    assert_eq!(said["cells"].as_u64().unwrap() % 2, 0, "{said}");
+}
+
+#[test]
+fn what_a_plan_says_is_no_flag_and_no_directory_is_predicted() {
+    let parent = tempfile::tempdir().unwrap();
+    let cases = [
+        (
+            PLAN.to_owned(),
+            "--page-sizes=4K",
+            "page-size = ",
+            "--page-sizes",
+        ),
+        (PLAN.to_owned(), "--device=ec", "storage = ", "device:NAME"),
+        (PLAN.to_owned(), "--seed=7", "format = 1", "--seed"),
+        (
+            PLAN.replace("device:nvme-tlc", "/mnt/hdd"),
+            "--passes=8",
+            "storage = ",
+            "directory",
+        ),
+        (
+            PLAN.replace("device:nvme-tlc", "device:none-such"),
+            "--passes=8",
+            "storage = ",
+            "none-such",
+        ),
+        (
+            PLAN.replace("storage = [\"device:ec\", \"device:nvme-tlc\"]", ""),
+            "--passes=8",
+            "format = 1",
+            "--device",
+        ),
+        (
+            PLAN.replace("[cells]", "[cells]\njournal-mode = \"delete\""),
+            "--passes=8",
+            "journal-mode = ",
+            "delete",
+        ),
+    ];
+    for (text, flag, line, named) in cases {
+        let plan = plan_in(parent.path(), &text);
+        let new = parent.path().join("new");
+        let mut command = octavo();
+        command.arg("predict").arg(&plan).arg(&new).arg(flag);
+        let output = command.output().unwrap();
+        let said = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("space.toml:"), "{said}");
+        assert!(
+            said.contains(line) && said.contains(named),
+            "{line} {named} in {said}"
+        );
+        assert!(!new.exists());
+    }
+    // A part that is refused says so in its line, too.
+    let plan = plan_in(parent.path(), &PLAN.replace("4MiB", "4KiB"));
+    let mut command = octavo();
+    command
+        .arg("predict")
+        .arg(&plan)
+        .args(["--shard=1/2", "--into"]);
+    let output = command.arg(parent.path().join("parts")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
+    conforms("shard", &output.stdout);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["outcome"], "refused", "{said}");
+    for (arguments, named) in [
+        (
+            &["--shard=4/3", "--into=parts", "--device=ec"][..],
+            "parts are 1 to 3",
+        ),
+        (&["--shard=1/3", "--device=ec"], "--into"),
+        (
+            &["elsewhere", "--device=ec"],
+            "'elsewhere' is for the predictions of a plan",
+        ),
+    ] {
+        let mut command = octavo();
+        command.arg("predict").arg(parent.path().join("new"));
+        let output = command.args(arguments).output().unwrap();
+        let said = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(named), "{named} in {said}");
+    }
 }

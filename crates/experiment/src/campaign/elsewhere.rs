@@ -18,8 +18,8 @@ use crate::{
     observer::Observer,
     plan::{Design, Level, Plan, SliceLength, Storage},
     prediction::{
-        Calibrated, OtherDisk, PREDICTED_PASSES, PREDICTED_SLICE, PagesElsewhere, PredictedDevice,
-        Prediction, Slowness,
+        Calibrated, OtherDisk, PREDICTED_PASSES, PREDICTED_SLICE, PagesElsewhere, PredictedCpus,
+        PredictedDevice, PredictedDevices, Prediction, Slowness,
     },
     record::Source,
     resolved::ResolvedPlan,
@@ -196,8 +196,8 @@ fn predicted_on(
         return Ok(None);
     };
     let prediction = Prediction {
-        device: PredictedDevice::Entry(Box::new(entry)),
-        cpu: calibrated.cpu.clone(),
+        devices: PredictedDevices::new(PredictedDevice::Entry(Box::new(entry))),
+        cpu: calibrated.cpu.clone().map(PredictedCpus::new),
         measured_own: None,
         processors: calibrated.processors,
         slowness: Slowness::default(),
@@ -206,6 +206,7 @@ fn predicted_on(
         warm_up_max: Some(WARM_UP_MAX),
         ends_slices: false,
         in_part: false,
+        shard: None,
     };
     plan.storages = vec![Storage::Device(device.to_owned())];
     plan.design = Design::Full;

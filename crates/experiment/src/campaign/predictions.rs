@@ -41,6 +41,8 @@ pub(super) struct Predictions<'a> {
     cells: Vec<Cell>,
     /// All of the plan.
     groups: Vec<Group>,
+    /// The numbers of those that are predicted here.
+    due: Vec<usize>,
     monitor: &'a Monitor<'a>,
 }
 
@@ -54,11 +56,16 @@ impl<'a> Predictions<'a> {
         store: Store,
         monitor: &'a Monitor<'a>,
     ) -> Result<Self, CampaignError> {
+        let groups = settings.plan.groups();
         Ok(Self {
             settings,
             session: Session::begin(settings, store, monitor)?,
             cells: settings.plan.cells(),
-            groups: settings.plan.groups(),
+            due: match &settings.prediction {
+                Some(prediction) => prediction.groups(groups.len()),
+                None => (0..groups.len()).collect(),
+            },
+            groups,
             monitor,
         })
     }
@@ -77,14 +84,16 @@ impl<'a> Predictions<'a> {
 
     fn work(&mut self, executor: &mut PredictedExecutor<'_>) -> Result<(), CampaignError> {
         self.session.look_around(executor)?;
-        let due: Vec<&Cell> = self.cells.iter().collect();
+        let due = self.due.iter().flat_map(|&group| &self.groups[group].cells);
+        let due: Vec<&Cell> = due.map(|&cell| &self.cells[cell]).collect();
         self.session.prepare(executor, &due)?;
         let settings = self.settings;
         let transactions = settings.slices.transactions.unwrap_or(PREDICTED_SLICE);
         let passes = settings.passes.unwrap_or(PREDICTED_PASSES);
         self.session.store.set_slice_transactions(transactions)?;
         self.session.store.set_horizon(Horizon::Passes { passes })?;
-        let (cells, groups, monitor) = (self.cells.clone(), self.groups.clone(), self.monitor);
+        let (cells, monitor) = (self.cells.clone(), self.monitor);
+        let groups: Vec<Group> = self.due.iter().map(|&of| self.groups[of].clone()).collect();
         let work = PredictedGroups {
             executor,
             settings,
@@ -202,18 +211,16 @@ impl Receiver<CellAtWork<'_>> for Keeping<'_, '_> {
     }
 
     fn show(&mut self, ended: usize, words: &str) {
-        let Predictions {
-            groups, monitor, ..
-        } = &self.predictions;
-        if groups.len() == 1 {
+        let Predictions { due, monitor, .. } = &self.predictions;
+        if due.len() == 1 {
             monitor.progress(words);
             return;
         }
-        let now = format!("{ended} of {} groups predicted, {words}", groups.len());
+        let now = format!("{ended} of {} groups predicted, {words}", due.len());
         match ended {
             0 => monitor.progress(&now),
             _ => {
-                let left = (groups.len() - ended) as f64 / ended as f64;
+                let left = (due.len() - ended) as f64 / ended as f64;
                 monitor.progress_with(&now, monitor.session().mul_f64(left));
             }
         }
@@ -228,6 +235,7 @@ impl Keeping<'_, '_> {
             cells,
             groups,
             monitor,
+            ..
         } = &*self.predictions;
         let passes = settings.passes.unwrap_or(PREDICTED_PASSES);
         let rules = settings
@@ -445,6 +453,165 @@ impl<'w> Work for PredictedGroups<'w> {
         match name.is_empty() {
             true => format!("{doing}: {far}"),
             false => format!("{doing} {name}: {far}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use octavo_storage::entry;
+    use octavo_units::{ByteCount, PageSize};
+    use octavo_workload::WorkloadName;
+
+    use super::*;
+    use crate::{
+        observer::Observer,
+        plan::{Design, Shard, SliceLength, Storage, tests::plan},
+        prediction::{Cpu, PredictedCpus, PredictedDevice, PredictedDevices, Prediction, Slowness},
+        resolved::ResolvedPlan,
+    };
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn progress(&self, _: &str, _: Duration, _: Duration) {}
+        fn note(&self, _: &str) {}
+        fn interrupted(&self) -> bool {
+            false
+        }
+    }
+
+    /// Two devices with three memories each, two page sizes of few rows.
+    fn small_plan() -> Plan {
+        let workload: WorkloadName = "ycsb-a".parse().unwrap();
+        Plan {
+            workload,
+            data: vec![workload.data_spec(&[("records", 500)]).unwrap()],
+            page_sizes: [4096, 16_384].map(|b| PageSize::new(b).unwrap()).to_vec(),
+            memories: [1, 2, 4].map(ByteCount::mib).to_vec(),
+            storages: ["ec", "nvme-tlc"]
+                .map(|name| Storage::Device(name.into()))
+                .to_vec(),
+            design: Design::Full,
+            ..plan()
+        }
+    }
+
+    fn prediction(plan: &Plan, shard: Option<Shard>) -> Prediction {
+        let device = |name: &str| PredictedDevice::Entry(Box::new(entry::named(name).unwrap()));
+        let workload = plan.workload(plan.data[0]).unwrap();
+        let kind = plan.databases[0].modeled().unwrap();
+        Prediction {
+            devices: PredictedDevices::new(device("ec"))
+                .with(plan.storages[1].clone(), device("nvme-tlc")),
+            cpu: Some(PredictedCpus::new(
+                Cpu::of_catalog(kind, workload.as_ref()).unwrap(),
+            )),
+            processors: 2,
+            slowness: Slowness::default(),
+            measured_own: None,
+            machine: None,
+            warm_up_max: None,
+            ends_slices: false,
+            in_part: false,
+            shard,
+        }
+    }
+
+    fn settings(directory: &Path, shard: Option<Shard>) -> CampaignSettings {
+        let plan = small_plan();
+        CampaignSettings {
+            directory: directory.to_owned(),
+            prediction: Some(prediction(&plan, shard)),
+            plan,
+            budget: None,
+            passes: Some(8),
+            slices: SliceLength {
+                transactions: Some(20),
+                warm_up: None,
+            },
+            calibrate: false,
+            predict_first: false,
+            chosen_sizes: None,
+            program: PathBuf::new(),
+            keep_data: false,
+            until: None,
+            later: Vec::new(),
+            command: None,
+            octavo_version: "0",
+        }
+    }
+
+    /// What is in a store of predictions but for times of the clock: slices, blocks of warm-ups,
+    /// figures, and what models told.
+    fn predicted(
+        shard: Option<Shard>,
+        change: impl FnOnce(PredictedExecutor<'_>) -> PredictedExecutor<'_>,
+    ) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = settings(directory.path(), shard);
+        let path = directory.path().join("octavo.db");
+        let mut store = Store::open_or_create(&path).unwrap();
+        store.adopt(&settings.plan, settings.slices, "0").unwrap();
+        let resolved = ResolvedPlan::new(&settings.plan, directory.path()).unwrap();
+        let prediction = settings.prediction.as_ref().unwrap();
+        let executor = PredictedExecutor::new(resolved, prediction, 1000).unwrap();
+        let mut executor = change(executor);
+        let monitor = Monitor::new(&Silent, Duration::ZERO, None);
+        let predictions = Predictions::begin(&settings, store, &monitor).unwrap();
+        predictions.carry_out(&mut executor).unwrap();
+        let store = Store::open(&path).unwrap();
+        let workload = settings.plan.workload(settings.plan.data[0]).unwrap();
+        let slices = store.slices().unwrap().into_iter();
+        let mut all: Vec<String> = slices.map(|slice| format!("{slice:?}")).collect();
+        for run in store.runs(workload.transactions()).unwrap() {
+            let figures = run.figures().unwrap();
+            all.push(format!("{:?} {figures:?}", run.key));
+        }
+        let told = store.facts_below("inputs").unwrap();
+        all.extend(
+            told.into_iter()
+                .map(|(name, value)| format!("{name} {value}")),
+        );
+        let told = store.facts_below("waits").unwrap();
+        all.extend(
+            told.into_iter()
+                .map(|(name, value)| format!("{name} {value}")),
+        );
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn threads_and_memory_change_nothing() {
+        let alone = predicted(None, |executor| executor.with_threads(1));
+        // Of 12 cells 8 slices and a run at least.
+        assert!(alone.len() > 12 * 9, "{}", alone.len());
+        for threads in [2, 7] {
+            let several = predicted(None, |executor| executor.with_threads(threads));
+            assert_eq!(several, alone, "{threads} threads");
+        }
+        // One group at a time.
+        let tight = predicted(None, |executor| {
+            executor.with_threads(4).with_memory(ByteCount::new(1))
+        });
+        assert_eq!(tight, alone);
+    }
+
+    #[test]
+    fn parts_have_what_the_whole_has_to_the_digit() {
+        let whole = predicted(None, |executor| executor);
+        for count in [2, 5] {
+            let parts = (0..count).map(|index| Shard::new(index, count).unwrap());
+            let parts: Vec<Vec<String>> = parts
+                .map(|shard| predicted(Some(shard), |executor| executor))
+                .collect();
+            assert!(parts.iter().all(|part| part.len() < whole.len()));
+            let mut all = parts.concat();
+            all.sort_unstable();
+            assert_eq!(all, whole, "{count} parts");
         }
     }
 }

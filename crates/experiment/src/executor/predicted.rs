@@ -1,6 +1,6 @@
 //! Predicting: databases and devices are modeled, in virtual time.
 
-use std::{thread, time::Duration};
+use std::{collections::HashMap, thread, time::Duration};
 
 use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
@@ -25,7 +25,7 @@ use crate::{
     lockstep::{SessionTime, Slice, SliceKey},
     machine::MachineUse,
     monitor::Monitor,
-    plan::Cell,
+    plan::{Cell, Storage},
     prediction::{Calibrated, CalibratedError, Cpu, FitError, InputAccuracy, Prediction, Slowness},
     record::{DeviceUse, Figures, Source},
     resolved::ResolvedPlan,
@@ -48,9 +48,10 @@ pub(crate) struct PredictedExecutor<'a> {
     parts: Parts,
     own: OwnPagesBySize,
     own_fit: Option<OwnFit>,
-    /// The memory for cells, and threads that work on them.
+    /// The memory for cells.
     room: Room,
-    device: DeviceSize,
+    /// Of the plan's devices.
+    sizes: HashMap<Storage, DeviceSize>,
     threads: usize,
 }
 
@@ -76,7 +77,8 @@ impl<'a> PredictedExecutor<'a> {
         let cells = plan.cells();
         // What costs nothing to refuse first: a large device takes seconds to open.
         for cell in &cells {
-            cell.database.model(prediction.device.rotates())?;
+            let device = prediction.devices.of(&cell.storage);
+            cell.database.model(device.rotates())?;
             let database = resolved.database(&cell.database);
             database.accept(&Settings {
                 page_size: cell.page_size,
@@ -85,27 +87,31 @@ impl<'a> PredictedExecutor<'a> {
                 isolation: plan.isolation,
             })?;
         }
-        let before = memory::used();
-        let device = prediction.device.open(plan.seed);
-        let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
-        let size = DeviceSize {
-            reserved: memory::used().saturating_sub(before),
-            capacity: device.geometry().capacity,
-        };
-        drop(device);
+        let mut sizes = HashMap::new();
+        for storage in &plan.storages {
+            let before = memory::used();
+            let device = prediction.devices.of(storage).open(plan.seed);
+            let device = device.map_err(|error| CampaignError::Setting(error.to_string()))?;
+            let size = DeviceSize {
+                reserved: memory::used().saturating_sub(before),
+                capacity: device.geometry().capacity,
+            };
+            sizes.insert(storage.clone(), size);
+        }
         let parts = match prediction.in_part {
-            true => Parts::of(&resolved, &prediction.device)?,
+            true => Parts::of(&resolved, &prediction.devices)?,
             false => Parts::default(),
         };
         for cell in &cells {
             let database = resolved.database(&cell.database);
             let needed = database.estimate(resolved.workload(cell.data), cell.page_size);
-            if needed > size.capacity {
+            let capacity = sizes[&cell.storage].capacity;
+            if needed > capacity {
                 return Err(CampaignError::Setting(format!(
                     "{needed} of data do not fit {} of {}: name a larger device, or less \
                      data (--enlarge doubles the flash drives of an array)",
-                    prediction.device.name(),
-                    size.capacity
+                    prediction.devices.of(&cell.storage).name(),
+                    capacity
                 )));
             }
         }
@@ -118,10 +124,11 @@ impl<'a> PredictedExecutor<'a> {
             own: OwnPagesBySize::new(),
             own_fit: None,
             room: Room::here(),
-            device: size,
+            sizes,
             threads: thread::available_parallelism().map_or(1, usize::from),
         };
-        for group in groups {
+        for group in prediction.groups(groups.len()) {
+            let group = &groups[group];
             let needs = executor.needs(group.cells.iter().map(|&cell| &cells[cell]));
             let checked = executor.room.check(needs);
             checked.map_err(CampaignError::Setting)?;
@@ -157,7 +164,8 @@ impl<'a> PredictedExecutor<'a> {
             let small = self.parts.of_cell(cell);
             let of_part = |bytes| small.map_or(bytes, |small| small.share(bytes));
             let memory = of_part(cell.memory);
-            Needs::of_cell(of_part(data), memory, cell.page_size, &self.device)
+            let device = &self.sizes[&cell.storage];
+            Needs::of_cell(of_part(data), memory, cell.page_size, device)
         });
         needs.fold(Needs::default(), Needs::and)
     }
@@ -181,7 +189,11 @@ impl<'a> PredictedExecutor<'a> {
         let Some(own) = &self.resolved.plan().own else {
             return Ok(u64::MAX);
         };
-        let device = &self.prediction.device;
+        // Statements of the user's own have one storage.
+        let device = self
+            .prediction
+            .devices
+            .of(&self.resolved.plan().storages[0]);
         let (pages, transactions) =
             own::record(&self.resolved, own, device, directory, wanted, monitor)?;
         self.own = pages;
@@ -247,7 +259,7 @@ impl<'a> PredictedExecutor<'a> {
     /// What processors take for a cell's transactions.
     fn cpu(&self, cell: &Cell) -> Option<&Cpu> {
         let own = self.own.get(&cell.page_size).map(|pages| &pages.cpu);
-        own.or(self.prediction.cpu.as_ref())
+        own.or(self.prediction.cpu.as_ref().map(|cpu| cpu.of(cell)))
     }
 }
 
@@ -257,6 +269,26 @@ impl PredictedExecutor<'_> {
         let cpus = self.resolved.plan().cpus.iter();
         let cpus = cpus.map(|cpus| cpus.unwrap_or(self.prediction.processors).to_string());
         cpus.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What processors take, and where that is known from: of each database by its name, where
+    /// they differ.
+    fn processor(&self) -> String {
+        let plan = self.resolved.plan();
+        let reference = plan.databases[0].default_page_size;
+        if let Some(own) = self.own.get(&reference) {
+            return own.cpu.source.clone();
+        }
+        let cells = plan.cells();
+        let sources = cells.iter().filter_map(|cell| {
+            let source = &self.prediction.cpu.as_ref()?.of(cell).source;
+            Some((cell, source))
+        });
+        let all = distinct(sources.clone().map(|(_, source)| source.clone()));
+        if sources.clone().all(|(_, source)| *source == all) {
+            return all;
+        }
+        distinct(sources.map(|(cell, source)| format!("{}: {source}", cell.database.name)))
     }
 
     /// How large the largest data is.
@@ -270,37 +302,49 @@ impl PredictedExecutor<'_> {
     }
 }
 
+/// Texts in their order, each once.
+fn distinct(texts: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all.join("; ")
+}
+
 impl Executor for PredictedExecutor<'_> {
     fn source(&self) -> Source {
         Source::Predicted
     }
 
     fn facts(&self) -> Facts {
-        let Prediction {
-            device, machine, ..
-        } = self.prediction;
-        let reference = self.resolved.plan().databases[0].default_page_size;
-        let own = self.own.get(&reference).map(|pages| &pages.cpu);
-        let cpu = own.or(self.prediction.cpu.as_ref());
+        let plan = self.resolved.plan();
+        let devices = plan.storages.iter();
+        let devices = devices.map(|storage| self.prediction.devices.of(storage).name());
         let mut facts = vec![
             (SOURCE, PREDICTED.to_owned()),
-            ("device", device.name()),
-            (
-                "processor",
-                cpu.map_or_else(String::new, |cpu| cpu.source.clone()),
-            ),
+            ("device", distinct(devices)),
+            ("processor", self.processor()),
             ("processors", self.processors()),
         ];
         // Copies of the user's own data have their sizes.
         if self.own.is_empty() {
             facts.push((DATA_SIZE, self.data()));
         }
-        let modeled = self.resolved.plan().databases[0].modeled();
-        if let Ok(Comparison::AsOf(other)) = modeled.map(|of| of.comparison) {
-            facts.push((
-                "model",
-                format!("as of {}, in its place", other.database.title),
-            ));
+        let models = plan.databases.iter().filter_map(|database| {
+            let comparison = database.modeled().ok()?.comparison;
+            match comparison {
+                Comparison::AsOf(other) => Some(match plan.databases.len() {
+                    1 => format!("as of {}, in its place", other.database.title),
+                    _ => format!("{}: as of {}", database.name, other.database.title),
+                }),
+                _ => None,
+            }
+        });
+        let models = distinct(models);
+        if !models.is_empty() {
+            facts.push(("model", models));
         }
         if let Some(OwnFit::Unknown(reason)) = self.own_fit {
             facts.push(("calibration", reason.to_owned()));
@@ -314,7 +358,7 @@ impl Executor for PredictedExecutor<'_> {
         if !beside.is_empty() {
             facts.push((TIMED_BESIDE, beside.join(", ")));
         }
-        if let Some(machine) = machine {
+        if let Some(machine) = &self.prediction.machine {
             facts.push(("machine", format!("{} ({})", machine.name, machine.title)));
         }
         vec![("storage".to_owned(), facts)]
@@ -354,10 +398,11 @@ impl PredictedExecutor<'_> {
             (None, None) => self.resolved.workload(cell.data),
         };
         let cpu = self.cpu(cell);
+        let device = self.prediction.devices.of(&cell.storage);
         let miniature = small.map_or(Miniature::WHOLE, |small| small.miniature);
         let memory = self.resolved.database(&cell.database).buffer(cell.memory)?;
         let mut setup = Setup {
-            model: cell.database.model(self.prediction.device.rotates())?,
+            model: cell.database.model(device.rotates())?,
             page_size: cell.page_size,
             memory: small.map_or(memory, |small| small.share(memory)),
             miniature,
@@ -370,7 +415,7 @@ impl PredictedExecutor<'_> {
         };
         let open = || {
             let seed = seed.derive("device", 0);
-            let device = self.prediction.device.open_for(miniature, seed);
+            let device = device.open_for(miniature, seed);
             monitor.stop_if_interrupted()?;
             device.map_err(|error| CampaignError::Setting(error.to_string()))
         };
@@ -396,7 +441,7 @@ impl PredictedExecutor<'_> {
             ends_slices: self.prediction.ends_slices,
             clients: setup.clients,
             processors: setup.processors,
-            draw: self.prediction.device.draw(),
+            draw: device.draw(),
             machine: self.prediction.machine.as_ref().map(|of| of.power()),
             audit: own.map(|own| own.audit.clone()).unwrap_or_default(),
             ..PredictedSeat::new(system, workload)
@@ -673,7 +718,7 @@ fn counters(done: &Done) -> Counters {
         syncs: sync.flushes + checkpoint.flushes,
         sync_time: time(sync.waited_ns + checkpoint.flush_ns),
         log_sync_time: time(sync.waited_ns),
-        checkpoints: u64::from(checkpoint.flushes > 0),
+        checkpoints: u64::from(checkpoint.flushes > 0) + done.referred.checkpoints,
         checkpoint_time: time(checkpoint.waited_ns),
         ..Counters::default()
     }

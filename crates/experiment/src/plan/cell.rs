@@ -138,7 +138,7 @@ impl TestedDatabase {
     ///
     /// # Errors
     /// As [`Self::modeled`], and for an option that is not modeled.
-    pub(crate) fn model(&self, rotates: bool) -> Result<Model, DatabaseError> {
+    pub fn model(&self, rotates: bool) -> Result<Model, DatabaseError> {
         self.modeled()?.model(&self.options, rotates)
     }
 

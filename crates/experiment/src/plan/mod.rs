@@ -5,6 +5,7 @@ pub mod file;
 mod level;
 mod mixed;
 mod names;
+mod shard;
 mod storage;
 mod user;
 
@@ -29,6 +30,7 @@ use crate::{
 pub use cell::{Cell, SnapshotKey, TestedDatabase};
 pub use level::{Factor, Level};
 pub use mixed::MixedSizes;
+pub use shard::Shard;
 pub use storage::Storage;
 pub use user::{OwnSettings, ScriptFile};
 

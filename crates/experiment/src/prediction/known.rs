@@ -58,8 +58,10 @@ impl Prediction {
         let is_default = cell.page_size == cell.database.default_page_size;
         // What was made right at the default page size has no error of its own there.
         let own = |is_fitted: bool, own: f64| if is_fitted && is_default { 0.0 } else { own };
-        let is_measured = self.cpu.as_ref().is_none_or(|cpu| cpu.is_measured);
-        let (reads, writes) = match &self.device {
+        let cpu = self.cpu.as_ref().map(|cpu| cpu.of(cell));
+        let is_measured = cpu.is_none_or(|cpu| cpu.is_measured);
+        let device = self.devices.of(&cell.storage);
+        let (reads, writes) = match device {
             PredictedDevice::Profile(_) => (
                 Uncertainty {
                     shared: PROFILE_ALL,
@@ -79,7 +81,7 @@ impl Prediction {
             }
         };
         // Misses that are too few are reads that take too little time.
-        let is_calibrated = matches!(self.device, PredictedDevice::Profile(_));
+        let is_calibrated = matches!(device, PredictedDevice::Profile(_));
         let model = cell.database.modeled();
         let [of_all, of_size] = model.map_or([0.0; 2], |model| model.misses_off);
         let reads = Uncertainty {

@@ -21,6 +21,9 @@ use octavo_device::{
 use octavo_predict::Miniature;
 pub use octavo_predict::Slowness;
 use octavo_units::{ByteCount, Seed};
+use octavo_workload::DataSpec;
+
+use crate::plan::{Cell, Shard, Storage};
 
 pub use calibrated::{Calibrated, CalibratedError};
 pub use cpu::Cpu;
@@ -41,11 +44,11 @@ pub const PREDICTED_SLICE: u64 = 400;
 /// What a prediction is made from, beside the plan.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// The storage.
-    pub device: PredictedDevice,
-    /// What the processor takes, and where that is known from; `None` for the user's own
+    /// The storages.
+    pub devices: PredictedDevices,
+    /// What processors take, and where that is known from; `None` for the user's own
     /// statements, which are timed when their pages are recorded.
-    pub cpu: Option<Cpu>,
+    pub cpu: Option<PredictedCpus>,
     /// The processors that clients and database share, unless a cell says how many.
     pub processors: u32,
     /// How much slower the storage was under a database than the device is.
@@ -66,6 +69,83 @@ pub struct Prediction {
     /// Whether a part of large data is predicted in place of all of it
     /// ([`octavo_predict::Miniature`]), where there is one that stands for it.
     pub in_part: bool,
+    /// Which groups are predicted here; `None` for all. Their numbers, inputs and results are
+    /// those that they have where all are predicted.
+    pub shard: Option<Shard>,
+}
+
+impl Prediction {
+    /// The groups that are predicted here, of so many.
+    pub fn groups(&self, all: usize) -> Vec<usize> {
+        match self.shard {
+            Some(shard) => shard.groups(all),
+            None => (0..all).collect(),
+        }
+    }
+}
+
+/// The storages of a plan that is predicted.
+#[derive(Clone, Debug)]
+pub struct PredictedDevices {
+    /// Of all storages that are not in the list.
+    first: PredictedDevice,
+    others: Vec<(Storage, PredictedDevice)>,
+}
+
+impl PredictedDevices {
+    /// One device for all storages.
+    pub fn new(device: PredictedDevice) -> Self {
+        Self {
+            first: device,
+            others: Vec::new(),
+        }
+    }
+
+    /// With another device for a storage.
+    pub fn with(mut self, storage: Storage, device: PredictedDevice) -> Self {
+        self.others.push((storage, device));
+        self
+    }
+
+    /// The device of a storage.
+    pub fn of(&self, storage: &Storage) -> &PredictedDevice {
+        let mut others = self.others.iter();
+        let other = others.find(|(of, _)| of == storage);
+        other.map_or(&self.first, |(_, device)| device)
+    }
+}
+
+/// What processors take for the transactions of a plan that is predicted.
+#[derive(Clone, Debug)]
+pub struct PredictedCpus {
+    /// Of all databases and rows that are not in the list.
+    first: Cpu,
+    /// By the database's name.
+    others: Vec<(String, DataSpec, Cpu)>,
+}
+
+impl PredictedCpus {
+    /// The same for all databases and rows.
+    pub fn new(cpu: Cpu) -> Self {
+        Self {
+            first: cpu,
+            others: Vec::new(),
+        }
+    }
+
+    /// With another one for the database of this name with these rows.
+    pub fn with(mut self, database: &str, data: DataSpec, cpu: Cpu) -> Self {
+        self.others.push((database.to_owned(), data, cpu));
+        self
+    }
+
+    /// That of a cell.
+    pub fn of(&self, cell: &Cell) -> &Cpu {
+        let mut others = self.others.iter();
+        let other = others
+            .find(|(database, data, _)| *database == cell.database.name && *data == cell.data);
+        other.map_or(&self.first, |(_, _, cpu)| cpu)
+    }
 }
 
 /// Storage that is asked in virtual time.

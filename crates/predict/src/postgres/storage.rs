@@ -158,6 +158,7 @@ impl Storage {
             }
         }
         if self.checkpoint.left.is_empty() {
+            self.referred.checkpoints += 1;
             self.ios.push(Io {
                 purpose: Purpose::Background,
                 request: Request::FLUSH,

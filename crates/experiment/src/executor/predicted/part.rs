@@ -10,7 +10,7 @@ use octavo_workload::{DataSpec, Workload, WorkloadError};
 use crate::{
     error::CampaignError,
     plan::{Cell, Plan},
-    prediction::PredictedDevice,
+    prediction::PredictedDevices,
     resolved::ResolvedPlan,
 };
 
@@ -54,9 +54,8 @@ impl Parts {
     /// When a workload cannot be made, or a database has no model.
     pub(super) fn of(
         resolved: &ResolvedPlan<'_>,
-        device: &PredictedDevice,
+        devices: &PredictedDevices,
     ) -> Result<Self, CampaignError> {
-        let rotates = device.rotates();
         let plan = resolved.plan();
         let mut parts = Self::default();
         if !plan.workload.family().is_divisible {
@@ -67,7 +66,8 @@ impl Parts {
             let of_data = || cells.iter().filter(|cell| cell.data == data);
             let mut divisor = u32::MAX;
             for cell in of_data() {
-                let is_divisible = cell.database.model(rotates)?.is_divisible();
+                let device = devices.of(&cell.storage);
+                let is_divisible = cell.database.model(device.rotates())?.is_divisible();
                 let database = resolved.database(&cell.database);
                 let size = database.estimate(resolved.workload(data), cell.page_size);
                 let spare = device
@@ -142,7 +142,10 @@ mod tests {
     use octavo_units::PageSize;
 
     use super::*;
-    use crate::plan::{TestedDatabase, tests::plan};
+    use crate::{
+        plan::{TestedDatabase, tests::plan},
+        prediction::PredictedDevice,
+    };
 
     fn plan_of(database: &str, workload: &str, scale: u64) -> Plan {
         let registry = octavo_database::Registry::standard();
@@ -160,8 +163,9 @@ mod tests {
         }
     }
 
-    fn device(name: &str) -> PredictedDevice {
-        PredictedDevice::Entry(Box::new(octavo_storage::entry::named(name).unwrap()))
+    fn device(name: &str) -> PredictedDevices {
+        let entry = octavo_storage::entry::named(name).unwrap();
+        PredictedDevices::new(PredictedDevice::Entry(Box::new(entry)))
     }
 
     /// The divisors of the cells.

@@ -61,6 +61,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
             "--no-calibrate",
         ],
     ),
+    ("predict plan.toml", &["--passes=8"]),
     (
         "predict --replacement",
         &[

@@ -246,6 +246,7 @@ fn predictions_page_works() {
     scene.prepares("octavo advise --budget 2m");
     let costs = "bench/runs/2026-11-26-cpu-catalog/cpu-postgres.toml";
     scene.write("cpu.toml", &written(costs));
+    scene.write("plan.toml", &small_plan());
     own_files(&scene);
     scene.types("docs/predictions.md");
 }

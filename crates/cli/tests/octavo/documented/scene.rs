@@ -234,6 +234,8 @@ fn rows(words: &[String]) -> &'static [&'static str] {
         (Some(workload), _) => workload,
         // They are the reader's own.
         (None, _) if words.iter().any(|word| word == "--copy-of") => return &[],
+        // A plan says which.
+        (None, _) if words.iter().any(|word| word == "plan.toml") => return &[],
         (None, "advise" | "predict" | "ab") => match has_any(words, OF_WORKLOADS) {
             true => "tpcc",
             false => return WORKLOAD,

@@ -6,14 +6,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use octavo_device::{fit::Fit, profile::Profile};
 use octavo_emulate::Statistics;
 use octavo_experiment::{
-    check::CheckResult,
-    dataset::Manifest,
-    fleet::{EndedPart, Merged},
-    forecast::Forecast,
+    check::CheckResult, dataset::Manifest, forecast::Forecast, merge::Merged, part::EndedPart,
 };
 use octavo_report::Schemas;
 
-use crate::{failure::Failure, predict::ShardResult, print};
+use crate::{failure::Failure, print};
 
 /// A page of docs/.
 #[derive(Debug)]
@@ -109,7 +106,6 @@ fn schema() -> String {
         .without_format::<EndedPart>("part", "run --sitting and predict --shard")
         .without_format::<Manifest>("load", "load")
         .without_format::<Profile>("calibrate", "calibrate")
-        .without_format::<ShardResult>("shard", "predict --shard")
         .to_json()
 }
 

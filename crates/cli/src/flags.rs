@@ -7,6 +7,7 @@ mod experiment;
 mod fleet;
 pub(crate) mod itself;
 mod own;
+mod part;
 mod plan;
 mod results;
 mod shared;
@@ -23,6 +24,7 @@ pub(crate) use experiment::{AdviseFlags, CellFlags, PredictFlags, RunFlags};
 pub(crate) use fleet::{FleetCommand, FleetFlags, FleetScriptFlags, SchedulerName};
 pub(crate) use itself::{CompletionsFlags, DocsFlags, ManFlags};
 pub(crate) use own::{OwnFlags, database_of};
+pub(crate) use part::{RAMP_APART, ShardFlag, Sittings};
 pub(crate) use plan::{PlanCheckFlags, PlanCommand, PlanFlags};
 pub(crate) use results::{
     ALL_STUDIES, CompareFlags, MergeFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,

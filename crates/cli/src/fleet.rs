@@ -15,8 +15,8 @@ use octavo_storage::text;
 
 use crate::{
     failure::Failure,
-    flags::{FleetCommand, FleetFlags, FleetScriptFlags, SchedulerName},
-    print, run,
+    flags::{FleetCommand, FleetFlags, FleetScriptFlags, RAMP_APART, SchedulerName},
+    output, print,
 };
 use script::{Parts, Script};
 
@@ -37,8 +37,11 @@ pub(crate) fn fleet(flags: FleetFlags) -> Result<(), Failure> {
 fn script(flags: &FleetScriptFlags) -> Result<(), Failure> {
     let file = PlanFile::read(&flags.plan, &Registries::standard()).map_err(Failure::input)?;
     let into = flags.into.clone();
-    let into = into.unwrap_or_else(|| run::directory_of(&flags.plan));
+    let into = into.unwrap_or_else(|| output::directory_of(&flags.plan));
     file.check(&into).map_err(Failure::input)?;
+    if file.plan.ramp.is_some() {
+        return Err(Failure::input(file.refuse("ramp", RAMP_APART)));
+    }
     let hosts = flags.hosts.as_deref();
     let names = hosts.map(names).transpose().map_err(Failure::Input)?;
     let sittings = names.as_ref().map_or(HOSTS, |names| {

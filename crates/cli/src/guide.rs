@@ -98,7 +98,7 @@ pub(crate) fn command() -> Command {
     .after_help(
         "octavo COMMAND -h has examples and common options, --help the rest.\n\
          Exit codes: 0 done, 1 failed, 2 bad input and nothing changed, 3 and 4 by\n\
-         --fail-if, 130 interrupted.\n\
+         --fail-if, 3 too when an interrupted part of a plan is kept, 130 interrupted.\n\
          octavo --version, with --verbose also the build and what is found here.\n\
          octavo.toml in this directory has defaults: octavo docs cli.",
     )

@@ -28,6 +28,7 @@ mod merge;
 mod metrics;
 mod outcome;
 mod output;
+mod part;
 mod per_table;
 mod plans;
 mod predict;

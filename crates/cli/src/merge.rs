@@ -1,6 +1,6 @@
 //! `octavo merge`: stores of parts to one, and what is said of it.
 
-use octavo_experiment::fleet::merge;
+use octavo_experiment::merge::merge;
 
 use crate::{failure::Failure, flags::MergeFlags, print, shell};
 
@@ -11,7 +11,8 @@ pub(crate) fn run(flags: MergeFlags) -> Result<(), Failure> {
     })?;
     for unread in &merged.unread {
         print::aside(&format!(
-            "octavo: left out: {}; merge again once it can be read",
+            "octavo: left out {}: {}",
+            unread.store.display(),
             unread.reason
         ));
     }
@@ -21,6 +22,7 @@ pub(crate) fn run(flags: MergeFlags) -> Result<(), Failure> {
             flags.stores.len()
         )));
     }
+    let unread = merged.unread.len();
     print::result(
         flags.format,
         || octavo_report::json(&merged),
@@ -28,5 +30,12 @@ pub(crate) fn run(flags: MergeFlags) -> Result<(), Failure> {
             let report = format!("octavo report {}", shell::word(&flags.into));
             octavo_report::merged(&merged).closing(vec![format!("Report: {report}")])
         },
-    )
+    )?;
+    match unread {
+        0 => Ok(()),
+        1 => Err(Failure::Incomplete("1 store was left out".into())),
+        stores => Err(Failure::Incomplete(format!(
+            "{stores} stores were left out"
+        ))),
+    }
 }

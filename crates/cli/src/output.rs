@@ -14,6 +14,13 @@ use octavo_storage::text::{self, TextError};
 
 use crate::failure::Failure;
 
+/// Where a plan's results go when nobody says: `octavo-` and the plan's name.
+pub(crate) fn directory_of(plan: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from("octavo-");
+    name.push(plan.file_stem().unwrap_or_default());
+    name.into()
+}
+
 /// Refuses two outputs, each with its flag, that are one file: the second would replace
 /// the first.
 pub(crate) fn keep_apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
@@ -275,5 +282,14 @@ mod tests {
         drop(file);
         assert_eq!(fs::read(&path).unwrap(), b"before");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn results_go_beside_no_matter_where_the_plan_is() {
+        assert_eq!(
+            directory_of(Path::new("plans/a b.toml")),
+            Path::new("octavo-a b")
+        );
+        assert_eq!(directory_of(Path::new("plan")), Path::new("octavo-plan"));
     }
 }

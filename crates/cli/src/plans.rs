@@ -6,7 +6,7 @@ use octavo_report::number::counted;
 use crate::{
     failure::Failure,
     flags::{PlanCheckFlags, PlanCommand, PlanFlags},
-    print, run,
+    output, print, run,
     samples::SAMPLES,
 };
 
@@ -31,7 +31,7 @@ fn list() -> Result<(), Failure> {
 /// Reads a plan with all that it names.
 fn check(flags: &PlanCheckFlags) -> Result<(), Failure> {
     let mut file = PlanFile::read(&flags.plan, &Registries::standard()).map_err(Failure::input)?;
-    file.check(&run::directory_of(&flags.plan))
+    file.check(&output::directory_of(&flags.plan))
         .map_err(Failure::input)?;
     run::complete(&mut file, &|| false)?;
     let (plan, path) = (&file.plan, flags.plan.display());

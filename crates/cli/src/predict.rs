@@ -39,16 +39,13 @@ use crate::{
     advise::{plan_of, plan_of_own, show_script},
     devices,
     failure::Failure,
-    flags::{CellFlags, PredictFlags},
+    flags::{CellFlags, PredictFlags, ShardFlag},
     outcome,
     print::{self, PrintFlags},
     report, run,
     system::recorded_titles,
     watcher::Watcher,
 };
-
-use shard::ShardRun;
-pub(crate) use shard::{ShardFlag, ShardResult};
 
 pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
     if let (Some(part), Some(into)) = (flags.shard, &flags.into) {
@@ -66,21 +63,21 @@ pub(crate) fn predict(flags: PredictFlags) -> Result<(), Failure> {
 
 /// Predicts a part of a plan.
 fn predict_shard(part: ShardFlag, into: &Path, flags: &PredictFlags) -> Result<(), Failure> {
-    let shard = part.part().map_err(Failure::Input)?;
+    let shard = shard::resolve(part).map_err(Failure::Input)?;
     // From now on signals leave what there is.
     let watcher = Watcher::new(flags.progress)?;
-    let run = ShardRun::begin(shard, into);
+    let run = shard::begin(shard, into);
     match settings_of_shard(shard, flags) {
         Ok((settings, file)) => {
             let directory = run.directory().to_owned();
-            let carried = run.carry_out(settings, &watcher);
+            let carried = shard::carry_out(&run, shard, &settings, &watcher);
             watcher.finish();
             run::keep_prices(&file, &directory)?;
             carried
         }
         Err(failure) => {
             watcher.finish();
-            run.fail(failure)
+            Err(run.fail(failure)?)
         }
     }
 }
@@ -357,7 +354,7 @@ struct Origins {
 /// Points at what a fault is about, where there is a plan: at a key of it.
 type Refuse<'f> = &'f dyn Fn(&str, anyhow::Error) -> anyhow::Error;
 
-/// The pairs of databases and rows that have costs of their own.
+/// What a plan is predicted from, but for the devices that it names.
 fn origins(flags: &PredictFlags, plan: &Plan, refuse: Refuse<'_>) -> anyhow::Result<Origins> {
     let is_own = plan.own.is_some();
     if let Some(store) = &flags.calibrated_by {

@@ -1,6 +1,6 @@
 //! `octavo run`: a plan in a file to settings, the call, and what is printed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use octavo_database::{DatabaseError, OwnError};
 use octavo_experiment::{
@@ -15,7 +15,11 @@ use octavo_experiment::{
 };
 
 use crate::{
-    devices::storage, failure::Failure, flags::RunFlags, host::program, outcome, sitting,
+    devices::storage,
+    failure::Failure,
+    flags::{RAMP_APART, RunFlags},
+    host::program,
+    outcome, output, sitting,
     watcher::Watcher,
 };
 
@@ -29,13 +33,16 @@ pub(crate) fn run(flags: RunFlags) -> Result<(), Failure> {
     let directory = flags
         .directory
         .clone()
-        .unwrap_or_else(|| directory_of(&flags.plan));
+        .unwrap_or_else(|| output::directory_of(&flags.plan));
     if file.plan.ramp.is_some() && flags.passes.is_some() {
         return Err(Failure::input(file.refuse(
             "ramp",
             "--passes is for cells that are compared in lockstep, and ramp in [clients] makes each \
              cell a ramp by itself: leave --passes out",
         )));
+    }
+    if file.plan.ramp.is_some() && flags.part.sitting.is_some() {
+        return Err(Failure::input(file.refuse("ramp", RAMP_APART)));
     }
     file.check(&directory).map_err(Failure::input)?;
     // Before the user's own server is asked, so that an interrupt leaves nothing behind.
@@ -142,13 +149,6 @@ fn emulate(file: &mut PlanFile, device: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where a plan's results go when nobody says: `octavo-` and the plan's name.
-pub(crate) fn directory_of(plan: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from("octavo-");
-    name.push(plan.file_stem().unwrap_or_default());
-    name.into()
-}
-
 /// Points at the line of the plan that a refusal is about, where there is one.
 fn failure(
     error: CampaignError,
@@ -171,19 +171,5 @@ fn failure(
     match key {
         Some(key) => Failure::input(file.refuse(key, format!("{error}: {remedy}"))),
         None => outcome::with_remedy(&error, remedy),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_go_beside_no_matter_where_the_plan_is() {
-        assert_eq!(
-            directory_of(Path::new("plans/a b.toml")),
-            Path::new("octavo-a b")
-        );
-        assert_eq!(directory_of(Path::new("plan")), Path::new("octavo-plan"));
     }
 }

@@ -80,7 +80,6 @@ fn additions() -> [Addition; 4] {
                     "database/src/external/url.rs",
                     "protocols of servers, not databases",
                 ),
-                ("experiment/src/error.rs", "the format of the result store"),
                 (
                     "experiment/src/plan/mod.rs",
                     "the database of plans before there was a choice",

@@ -8,9 +8,10 @@ use serde::{Serialize, Serializer};
 
 pub use crate::budget::OverBudget;
 use crate::{
-    fleet::PartKind,
+    lockstep::HOSTS_MIN,
     lockstep::Movement,
     machine::{Cause, Disturbance},
+    part::PartKind,
     plan::Cell,
     record::Figures,
 };
@@ -404,6 +405,24 @@ pub enum Caveat {
         /// How many.
         hosts: usize,
     },
+    /// Hosts say the opposite of what is decided, by more than the margin.
+    HostsAgainst {
+        /// Of which level.
+        level: String,
+        /// Which hosts.
+        hosts: Vec<String>,
+        /// Of how many.
+        of: usize,
+    },
+    /// A level gave figures on some hosts alone, so that nothing is said of it.
+    LevelOnFewHosts {
+        /// Which.
+        level: String,
+        /// On how many.
+        hosts: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// Parts of the plan are missing.
     PartsMissing {
         /// What a part is.
@@ -526,6 +545,9 @@ impl Caveat {
             | Self::NeverCompared { .. }
             | Self::NoCheckpoint { .. }
             | Self::ClassesDiffer { .. }
+            | Self::HostsAgainst { .. }
+            | Self::LevelOnFewHosts { .. }
+            | Self::FewHosts { hosts: ..HOSTS_MIN }
             | Self::Credit { .. }
             | Self::HardlyMerged { .. }
             | Self::SittingsApart { .. }

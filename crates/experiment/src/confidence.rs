@@ -163,7 +163,8 @@ fn of_levels(findings: &Findings) -> Option<(ConfidenceLevel, ConfidenceLimit)> 
             };
             add(stake, doubt);
         }
-        if let Some((stake, cell, sitting)) = against(group) {
+        // Over hosts, who is against it is a caveat.
+        if let Some((stake, cell, sitting)) = against(group).filter(|_| !findings.is_over_hosts()) {
             let doubt = ConfidenceLimit::Sitting {
                 group: group.name.clone(),
                 level: findings.plan.level(&cell.cell, findings.plan.compare),
@@ -179,7 +180,7 @@ fn of_levels(findings: &Findings) -> Option<(ConfidenceLevel, ConfidenceLimit)> 
             Some((ConfidenceLevel::Low, open))
         }
         Some((stake, open)) if stake > margin => Some((ConfidenceLevel::Medium, open)),
-        _ if !groups().all(is_repeated) => {
+        _ if !groups().all(is_repeated) && !findings.is_over_hosts() => {
             Some((ConfidenceLevel::Medium, ConfidenceLimit::OneSitting))
         }
         _ => None,

@@ -4,6 +4,7 @@
 
 mod age;
 mod cell;
+mod fleet;
 mod found_caveats;
 mod own_rows;
 mod per_transaction;
@@ -21,7 +22,6 @@ use serde::Serialize;
 
 use crate::{
     caveats::{self, Caveat},
-    fleet::Fleet,
     limits::StorageLimits,
     lockstep::{Horizon, Judgement, Screened},
     own_sizes::ChosenSizes,
@@ -34,6 +34,8 @@ use crate::{
 
 pub use age::{Age, MissChange};
 pub use cell::{CellFindings, FailedRun, GroupFindings, mean_response_ms};
+pub(crate) use fleet::ClassParts;
+pub use fleet::{ClassFindings, ClassGroup, Fleet, HostCell, HostFindings, HostSummary, LostPart};
 pub use found_caveats::{
     MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED, WARM,
 };
@@ -135,6 +137,14 @@ pub struct Findings {
     #[serde(serialize_with = "caveats::with_severity")]
     #[schemars(with = "Vec<caveats::Rated<'_>>")]
     pub caveats: Vec<Caveat>,
+}
+
+impl Findings {
+    /// Whether its intervals are over hosts, each being one figure.
+    pub fn is_over_hosts(&self) -> bool {
+        let classes = self.fleet.iter().flat_map(|fleet| fleet.classes.first());
+        classes.into_iter().any(|class| class.is_over_hosts)
+    }
 }
 
 /// Passes that are left out of all figures.

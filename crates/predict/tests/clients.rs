@@ -453,6 +453,26 @@ fn how_far_time_follows_inputs_hangs_on_no_checkpoint() {
 }
 
 #[test]
+fn checkpoints_that_no_session_makes_are_counted() {
+    // Each update has a page in the log: 128 MiB of them are a checkpoint, which has ended when
+    // nine tenths of as much have followed.
+    let workload = Ycsb::new(200_000, Seed::new(1)).unwrap();
+    let mut system = cold(model("postgres"), &workload, 1, 10_000.0, 1_000);
+    let (mut checkpoints, mut logged, mut flushes) = (0, 0, 0);
+    system
+        .run(120_000, &mut |done| {
+            checkpoints += done.referred.checkpoints;
+            logged += done.referred.logged;
+            flushes += done.asked(Purpose::Checkpoint).flushes;
+        })
+        .unwrap();
+    let due = logged / (128 << 20);
+    assert!(due >= 2, "{} MiB of log", logged >> 20);
+    assert!((1..=due).contains(&checkpoints), "{checkpoints} of {due}");
+    assert_eq!(flushes, 0);
+}
+
+#[test]
 fn times_are_taken_back() {
     let workload = simple_update();
     let mut system = system(&workload, 2, 400_000.0, 100_000);

@@ -1,11 +1,10 @@
 //! What hosts say of a plan that was divided among them, and what was merged.
 
 use octavo_experiment::{
-    findings::Findings,
-    fleet::{
-        ClassFindings, ClassGroup, Fleet, HostFindings, HostSummary, LostPart, Merged, PartKind,
-        PartOutcome, StoredPart,
-    },
+    findings::{ClassFindings, ClassGroup, Findings, Fleet, HostFindings, HostSummary, LostPart},
+    merge::Merged,
+    part::{PartKind, PartOutcome, StoredPart},
+    verdict::Verdict,
 };
 
 use crate::{
@@ -29,6 +28,9 @@ pub(crate) fn section(findings: &Findings) -> Section {
         }
         if class.is_over_hosts {
             section.paragraph(over_hosts(class));
+        }
+        if fleet.classes.len() > 1 {
+            section.push(Block::List(class.groups.iter().map(answer).collect()));
         }
         for (group, of_plan) in class.groups.iter().zip(&findings.groups) {
             let cells = of_plan
@@ -62,6 +64,7 @@ fn counted_parts(fleet: &Fleet) -> String {
     let agree = match fleet.agree {
         Some(true) => " All classes have the same answer.",
         Some(false) => " Classes have other answers.",
+        None if fleet.classes.len() > 1 => " Not all classes have an answer yet.",
         None => "",
     };
     format!(
@@ -73,6 +76,18 @@ fn counted_parts(fleet: &Fleet) -> String {
             _ => "count",
         },
     )
+}
+
+/// What a class is told to do, in a line.
+fn answer(group: &ClassGroup) -> String {
+    let said = match &group.verdict {
+        Verdict::Use { level, .. } => format!("Use {}.", naming::level(level)),
+        Verdict::Keep { level, .. } | Verdict::Alone { level } => {
+            format!("Keep {}.", naming::level(level))
+        }
+        Verdict::Cold { .. } | Verdict::Inconclusive { .. } => "Not decided.".to_owned(),
+    };
+    naming::with(&group.name, &said)
 }
 
 /// What intervals over hosts are.
@@ -110,7 +125,7 @@ fn ratios(findings: &Findings, group: &ClassGroup, cells: &[Named<'_>]) -> Table
             true => "1".into(),
             false => known(cell.next.as_ref().map(ratio_interval)),
         })
-        .words(("between hosts", 3), |(_, cell)| {
+        .words(("spread of hosts", 3), |(_, cell)| {
             known(cell.deviation.map(percent))
         })
         .prose("hosts that say the opposite", |(_, cell)| {

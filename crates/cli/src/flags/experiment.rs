@@ -12,16 +12,15 @@ use octavo_workload::user::Pace;
 use super::bench::MixFlags;
 use super::curve::policies;
 use super::own::OwnFlags;
+use super::part::{ShardFlag, Sittings};
 use super::shared::{
     CampaignFlags, DatabaseFlag, DeviceFlag, DryRunFlag, IsolationFlag, SeedFlag, SliceFlags,
     device_help, directory,
 };
 use crate::{
     metrics::MetricsFlag,
-    predict::ShardFlag,
     print::PrintFlags,
     progress::ProgressFlags,
-    sitting::Sittings,
     system::{SystemFlags, defaults, predicted_name, recorded_titles, sizes},
     workload::{WorkloadFlags, without_loaded_rows},
 };

@@ -20,7 +20,7 @@ pub(crate) enum FleetCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetScriptFlags {
-    /// The plan, a TOML file
+    /// The plan that all hosts carry out
     pub(crate) plan: PathBuf,
 
     /// The scheduler

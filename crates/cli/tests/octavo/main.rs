@@ -19,6 +19,7 @@ mod outside;
 mod own;
 mod own_predicted;
 mod own_servers;
+mod parts;
 mod per_table;
 mod plans;
 mod predict;

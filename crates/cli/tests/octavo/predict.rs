@@ -761,7 +761,7 @@ fn parts_of_a_plan_are_predicted_by_themselves() {
             .arg(&into);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", complaint(&output));
-        conforms("shard", &output.stdout);
+        conforms("part", &output.stdout);
         let said: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(said["outcome"], "done", "{said}");
         assert_eq!((&said["shard"], &said["of"]), (&part.into(), &5.into()));
@@ -821,7 +821,7 @@ fn a_part_that_is_interrupted_keeps_whole_groups() {
         .read_line(&mut said)
         .unwrap();
     assert_eq!(status.code(), Some(3), "{said}");
-    conforms("shard", said.as_bytes());
+    conforms("part", said.as_bytes());
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["outcome"], "incomplete", "{said}");
     assert_eq!(said["cells"].as_u64().unwrap() % 2, 0, "{said}");
@@ -888,7 +888,7 @@ fn what_a_plan_says_is_no_flag_and_no_directory_is_predicted() {
         .args(["--shard=1/2", "--into"]);
     let output = command.arg(parent.path().join("parts")).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", complaint(&output));
-    conforms("shard", &output.stdout);
+    conforms("part", &output.stdout);
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said["outcome"], "refused", "{said}");
     for (arguments, named) in [

@@ -1,7 +1,7 @@
 //! What comes before the first sitting: checks that change nothing, then the
 //! directories and the store.
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use super::{
     elsewhere::predict_elsewhere,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     budget,
-    directory::{DirectoryError, STORE, WorkDirectory},
+    directory::{STORE, WorkDirectory},
     error::CampaignError,
     executor::{Executor, MeasuredExecutor, PredictedExecutor, Wanted},
     figures,
@@ -247,20 +247,7 @@ fn begin_anew(path: &Path) -> Result<(), CampaignError> {
     if !path.exists() || (!is_empty && is_kept(&Store::open(path)?)?) {
         return Ok(());
     }
-    for end in ["", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        match fs::remove_file(&name) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let path = Path::new(&name);
-                return Err(CampaignError::File(DirectoryError::io("remove", path)(
-                    error,
-                )));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    Store::remove(path).map_err(CampaignError::File)
 }
 
 /// Has the store take the plan, whose records so far came about in the same way.

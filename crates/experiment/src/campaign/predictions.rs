@@ -538,6 +538,7 @@ mod tests {
             program: PathBuf::new(),
             keep_data: false,
             until: None,
+            part: None,
             later: Vec::new(),
             command: None,
             octavo_version: "0",

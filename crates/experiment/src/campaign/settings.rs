@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     condition::{Condition, Holds},
-    fleet::Part,
     own_sizes::ChosenSizes,
+    part::Part,
     plan::{Plan, SliceLength},
     prediction::Prediction,
     program,

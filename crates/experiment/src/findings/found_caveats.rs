@@ -11,7 +11,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Audit;
 
 use super::{
-    Findings,
+    Findings, Fleet,
     age::MissChange,
     cell::{ByCell, CellFindings, GroupFindings},
     own_rows::{found_other, of_own},
@@ -19,11 +19,11 @@ use super::{
 };
 use crate::{
     caveats::{Caveat, MovedRatio, YoungPasses},
-    fleet::{Fleet, PartKind},
     inputs::{Input, InputName},
     limits::{CREDIT_SHARE, StorageLimits},
     lockstep::{Batch, HOSTS_QUOTED, Movement},
     machine,
+    part::PartKind,
     plan::{Cell, Plan},
     record::{Figures, Source},
     statistics::Decision,
@@ -156,12 +156,47 @@ fn no_checkpoint(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
     })
 }
 
+/// Whether a reason to doubt figures is about the course of one machine: it compares sittings, or minutes, that
+/// were on several hosts.
+pub(super) fn is_of_one_course(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::SittingsApart { .. } | Caveat::PaceChanged { .. } | Caveat::Uneven { .. }
+    )
+}
+
 /// Reasons to doubt what the parts of a plan say.
 pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let hosts = fleet.hosts();
     if fleet.kind == PartKind::Sitting && hosts < HOSTS_QUOTED {
         caveats.push(Caveat::FewHosts { hosts });
+    }
+    let main = fleet.classes.first().filter(|class| class.is_over_hosts);
+    for cell in main
+        .iter()
+        .flat_map(|class| &class.groups)
+        .flat_map(|group| &group.cells)
+    {
+        if !cell.against.is_empty() {
+            caveats.push(Caveat::HostsAgainst {
+                level: cell.level.clone(),
+                hosts: cell.against.clone(),
+                of: hosts,
+            });
+        }
+        let of_cell = cell
+            .by_host
+            .iter()
+            .filter(|of| of.throughput.is_some())
+            .count();
+        if of_cell < hosts {
+            caveats.push(Caveat::LevelOnFewHosts {
+                level: cell.level.clone(),
+                hosts: of_cell,
+                of: hosts,
+            });
+        }
     }
     if !fleet.missing.is_empty() {
         let mut on: Vec<String> = fleet

@@ -7,7 +7,8 @@ use octavo_device::profile::Profile;
 use super::{
     Findings, GroupFindings, LENGTHS, RampEnd, ScreenedPasses, WARM_UP,
     cell::{ByCell, Predicted},
-    found_caveats::{found_caveats, of_fleet},
+    fleet::{ClassParts, Fleet},
+    found_caveats::{found_caveats, is_of_one_course, of_fleet},
     per_transaction::per_transaction,
     ramps,
     timeline::{Executed, timelines},
@@ -15,7 +16,6 @@ use super::{
 use crate::{
     budget::OverBudget,
     caveats::{self, Caveat},
-    fleet::{ClassParts, Fleet},
     inputs::Inputs,
     limits::StorageLimits,
     lockstep::{self, Horizon, HostRatios, Judgement, Slice, over_hosts},
@@ -66,7 +66,7 @@ impl Findings {
                 None => return Ok(None),
             },
         };
-        if let Some(fleet) = Fleet::new(&parts, of_classes) {
+        if let Some(fleet) = Fleet::new(&parts, of_classes, findings.plan.groups().len()) {
             findings.caveats.extend(of_fleet(&fleet));
             caveats::sort(&mut findings.caveats);
             findings.fleet = Some(fleet);
@@ -125,6 +125,11 @@ impl Findings {
                     true => Vec::new(),
                     false => timelines(executed, group, judged),
                 };
+                if hosts.len() > 1 {
+                    for cell in &mut found.cells {
+                        cell.stability = None;
+                    }
+                }
                 for (cell, timeline) in found.cells.iter_mut().zip(timelines) {
                     cell.timeline = timeline;
                 }
@@ -201,6 +206,9 @@ impl Findings {
             plan: plan.clone(),
         };
         findings.caveats = found_caveats(&findings, &by_cell, &store.statements()?);
+        if hosts.len() > 1 {
+            findings.caveats.retain(|caveat| !is_of_one_course(caveat));
+        }
         if is_ramps {
             // Caveats are of their cells; nothing is compared in them.
             findings.groups.clear();

@@ -60,6 +60,9 @@ impl Levels {
     /// the ratio's batches hide how the anchor's hang together.
     pub(crate) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
         let own = self.product(&[(cell, 1.0)], error)?;
+        if self.means.iter().all(|mean| mean.of.is_independent) {
+            return Some(own);
+        }
         let anchor = self
             .cells
             .get(&cell)?

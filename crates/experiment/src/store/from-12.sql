@@ -11,7 +11,8 @@ CREATE TABLE part (
     outcome   TEXT CHECK (outcome IN ('done', 'incomplete')),
     set_aside INTEGER NOT NULL DEFAULT 0,
     created   TEXT,
-    slice_transactions INTEGER
+    slice_transactions INTEGER,
+    horizon   TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX part_number ON part (kind, number);

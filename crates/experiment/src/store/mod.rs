@@ -17,13 +17,13 @@ mod tests;
 mod warm_up;
 
 use std::{
-    iter,
+    fs, io, iter,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use jiff::Timestamp;
-use octavo_storage::text;
+use octavo_storage::{directory::DirectoryError, text};
 use octavo_units::ByteCount;
 use octavo_workload::user::{CopyOf, OwnScript};
 use rusqlite::{
@@ -41,6 +41,7 @@ use crate::{
 pub use error::{StoreAccess, StoreError};
 pub use migrations::VERSION;
 use migrations::{OLDEST, STEPS, Step};
+pub(crate) use parts::Columns;
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
@@ -125,6 +126,24 @@ impl Store {
     /// or cannot be written.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
         Self::open_or_create_with(path, STEPS)
+    }
+
+    /// Removes a store that nobody has open, if it is there, with what SQLite keeps beside it.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub(crate) fn remove(path: &Path) -> Result<(), DirectoryError> {
+        for end in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            match fs::remove_file(&name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(DirectoryError::io("remove", Path::new(&name))(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// A store that is gone with its last user: for results that go into another one.
@@ -233,6 +252,12 @@ impl Store {
                 path: path.to_owned(),
                 refused,
             })
+    }
+
+    /// Whether a file is one whose making was cut short, so that nothing was kept in it.
+    pub(crate) fn is_nothing_yet(path: &Path) -> bool {
+        let opened = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        opened.is_ok_and(|store| store.is_blank().unwrap_or(false))
     }
 
     /// Whether the file has nothing in it, as when creating it was cut short.

@@ -7,14 +7,17 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use octavo_workload::TransactionKind;
 use rusqlite::{
     Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter, types::Value,
 };
 
-use super::{CHANGED, Store, StoreError, damage, first_difference, from_integer, migrations};
+use super::{
+    CHANGED, Store, StoreError, damage, first_difference, from_integer, migrations, seconds,
+};
 use crate::{
-    fleet::{Host, Part, PartKind, PartOutcome, StoredPart, class},
     lockstep::BATCH_PASSES,
+    part::{Host, PARTS_MAX, Part, PartKind, PartOutcome, StoredPart, class},
     plan::SliceLength,
 };
 
@@ -89,6 +92,21 @@ impl Store {
             "UPDATE part SET outcome = ?2 WHERE session = ?1",
             params![session, outcome.name()],
         )
+    }
+
+    /// How many cells have figures in a part.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn cells_of_part(&self, part: &Part) -> Result<usize, StoreError> {
+        let cells: Vec<i64> = self.collect(
+            "SELECT count(DISTINCT cell) FROM run JOIN part USING (session)
+             WHERE part = ?1 AND failure IS NULL",
+            &[&part.id_text()],
+            |row| row.get(0),
+        )?;
+        let cells = cells.first().copied().unwrap_or_default();
+        Ok(usize::try_from(cells).unwrap_or_default())
     }
 
     /// All parts, by kind, number and begin; those too that do not count.
@@ -182,6 +200,50 @@ impl Store {
         Columns::of(&self.connection).map_err(|error| self.error(error))
     }
 
+    /// Whether all can be read that is wanted of a store whose parts are to be taken: what cannot would
+    /// make the merged store unreadable. `kinds` are the workload's.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(crate) fn examine_parts(&self, kinds: &[TransactionKind]) -> Result<(), StoreError> {
+        self.parts()?;
+        self.slices()?;
+        self.warm_up()?;
+        self.runs(kinds)?;
+        self.audit()?;
+        self.horizon()?;
+        let strange = self.row(
+            "SELECT part FROM part JOIN run USING (session)
+             WHERE kind = 'sitting' AND sitting <> number LIMIT 1",
+            |row| row.get::<_, String>(0),
+        )?;
+        match strange {
+            Some(part) => Err(self.damaged("part", format!("{part} has runs of another sitting"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it was made by merging, if it has any part: then it has facts by part.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn is_merged(&self) -> Result<bool, StoreError> {
+        let alone = self.row(
+            "SELECT EXISTS (SELECT 1 FROM part WHERE part NOT IN (SELECT part FROM part_fact))",
+            |row| row.get::<_, bool>(0),
+        )?;
+        Ok(alone != Some(true))
+    }
+
+    /// Whether anything was ever carried out in it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn has_sessions(&self) -> Result<bool, StoreError> {
+        let has = self.row("SELECT EXISTS (SELECT 1 FROM session)", |row| row.get(0))?;
+        Ok(has == Some(true))
+    }
+
     /// Takes the parts of another store that this one has not, each in a transaction of its own, and
     /// those of which it has less. Answers how many it took.
     ///
@@ -204,7 +266,8 @@ impl Store {
             let mut is_new = false;
             self.write(|transaction| {
                 if let Some(own) = progress(transaction, &part)? {
-                    if theirs.is_none_or(|theirs| theirs <= own) {
+                    let is_done = own.0 == Some(PartOutcome::Done);
+                    if is_done || theirs.is_none_or(|theirs| theirs <= own) {
                         return Ok(());
                     }
                     remove(transaction, &part)?;
@@ -260,7 +323,9 @@ impl Store {
                      octavo = coalesce(?1, octavo),
                      slice_transactions = (SELECT CASE WHEN min(slice_transactions) = max(slice_transactions)
                                                 THEN min(slice_transactions) END
-                                           FROM part WHERE set_aside = 0)",
+                                           FROM part WHERE set_aside = 0),
+                     horizon = (SELECT CASE WHEN min(horizon) = max(horizon) THEN min(horizon) END
+                                FROM part WHERE set_aside = 0)",
                 [wanted.first().map(|part| &part.octavo)],
             )?;
             Ok(())
@@ -347,12 +412,21 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
         known.next().ok_or_else(|| damage("outcome", name))
     });
     let known = PartKind::ALL.into_iter().find(|of| of.name() == kind);
+    let count = |name: &str| -> rusqlite::Result<u32> {
+        let count: u32 = row.get(name)?;
+        match count < PARTS_MAX {
+            true => Ok(count),
+            false => Err(damage(name, count)),
+        }
+    };
+    let parts: Option<i64> = row.get("parts")?;
+    let parts = parts.map(|_| count("parts")).transpose()?;
     Ok(StoredPart {
         id: row.get("part")?,
         session: row.get("session")?,
         kind: known.ok_or_else(|| damage("kind of part", kind))?,
-        number: row.get("number")?,
-        parts: row.get("parts")?,
+        number: count("number")?,
+        parts,
         host: Host {
             id: row.get("host")?,
             name: row.get("host_name")?,
@@ -361,7 +435,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
         started: row.get("started")?,
         outcome: outcome.transpose()?,
         set_aside: row.get("set_aside")?,
-        spent_s: row.get("elapsed_s")?,
+        spent_s: seconds(row, "elapsed_s")?.as_secs_f64(),
     })
 }
 
@@ -376,7 +450,7 @@ fn progress(connection: &Connection, part: &str) -> rusqlite::Result<Option<Prog
         let outcome: Option<String> = row.get(0)?;
         let mut known = PartOutcome::ALL.into_iter();
         let outcome = outcome.and_then(|name| known.find(|of| of.name() == name));
-        Ok((outcome, row.get(2)?, row.get(1)?))
+        Ok((outcome, row.get(2)?, seconds(row, 1)?.as_secs_f64()))
     };
     statement.query_row([part], read).optional()
 }
@@ -424,16 +498,17 @@ fn take(
     let (kind, number): (String, u32) = other
         .prepare_cached(number)?
         .query_row([part], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    // Until it is decided which attempt counts, the first one that came does.
+    // Until it is decided which attempt counts, none of what is new does: a merge may end here.
     let aside: i64 = transaction
         .prepare_cached(
-            "SELECT coalesce(max(set_aside) + 1, 0) FROM part WHERE kind = ?1 AND number = ?2",
+            "SELECT coalesce(max(set_aside), 0) + 1 FROM part WHERE kind = ?1 AND number = ?2",
         )?
         .query_row(params![kind, number], |row| row.get(0))?;
     copy(
         "SELECT part, session, kind, number, parts, host, host_name, octavo, started, outcome, set_aside,
                 coalesce(created, (SELECT created FROM plan)),
-                coalesce(slice_transactions, (SELECT slice_transactions FROM plan))
+                coalesce(slice_transactions, (SELECT slice_transactions FROM plan)),
+                coalesce(horizon, (SELECT horizon FROM plan))
          FROM part WHERE part = ?1",
         &part,
         "INSERT INTO part VALUES",

@@ -8,6 +8,7 @@ use octavo_experiment::{
     findings::{Findings, WARM},
     lockstep::{HOSTS_MIN, HOSTS_QUOTED, Horizon},
     machine::{Cause, Disturbance},
+    part::PartKind,
     plan::Cell,
     record::Source,
 };
@@ -320,6 +321,23 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             seconds(*budget_s)
         ),
         Caveat::FewHosts { hosts } => few_hosts(*hosts),
+        Caveat::HostsAgainst { level, hosts, of } => format!(
+            "{} of {} {} the opposite of {}: {}. What is best on the mean of hosts is not best on each.",
+            hosts.len(),
+            counted(*of, "host"),
+            match hosts.len() {
+                1 => "says",
+                _ => "say",
+            },
+            named_level(findings, level),
+            list(hosts, "and")
+        ),
+        Caveat::LevelOnFewHosts { level, hosts, of } => format!(
+            "{} gave figures on {hosts} of {} alone, which may be the faster ones. Their reasons: octavo \
+             report --verbose.",
+            named_level(findings, level),
+            counted(*of, "host")
+        ),
         Caveat::PartsMissing {
             kind,
             missing,
@@ -331,18 +349,23 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 on => format!(" Attempts were lost on {}.", list(on, "and")),
             };
             format!(
-                "{missing} of {} {} missing.{lost} Slow hosts fail more often, so those that are here may \
-                 be the faster ones.",
+                "{missing} of {} {} missing.{lost}{}",
                 counted(*of as usize, kind.name()),
                 match missing {
                     1 => "is",
                     _ => "are",
+                },
+                match kind {
+                    PartKind::Sitting => {
+                        " Slow hosts fail more often, so those that are here may be the faster ones."
+                    }
+                    PartKind::Shard => " Predict what is missing, and merge again.",
                 }
             )
         }
         Caveat::ClassesDiffer { classes } => format!(
-            "The {classes} classes of hosts do not have the same answer. This one is of the class with \
-             the most hosts."
+            "The {classes} classes of hosts do not have the same answer. This one is of the first class in \
+             section Hosts."
         ),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
@@ -351,20 +374,28 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
     }
 }
 
+/// A level as tables have it.
+fn named_level(findings: &Findings, level: &str) -> String {
+    let mut cells = naming::cells(findings).filter(|cell| cell.level == level);
+    cells
+        .next()
+        .map_or_else(|| level.to_owned(), |cell| naming::cell(findings, cell))
+}
+
 /// What so few hosts tell.
 fn few_hosts(hosts: usize) -> String {
     let measured = counted(hosts, "host");
     match hosts < HOSTS_MIN {
         true => format!(
-            "Measured on {measured}, so this is the answer of {}: from {HOSTS_MIN} hosts on, intervals \
-             say what others would give.",
+            "Measured on {measured} of this class, so this is the answer of {}: from {HOSTS_MIN} hosts on, \
+             intervals are of the mean of such hosts.",
             match hosts {
                 1 => "one machine",
                 _ => "these machines",
             }
         ),
         false => format!(
-            "Measured on {measured}: enough to say which is faster, not by how much. Quote figures from \
+            "Measured on {measured} of this class: too few to say by how much. Quote figures from \
              {HOSTS_QUOTED} hosts on."
         ),
     }

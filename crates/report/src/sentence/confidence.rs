@@ -55,10 +55,13 @@ fn basis(findings: &Findings) -> String {
 
 /// `86 of 88 passes in 2 sittings`, of the group with most.
 fn all_passes(findings: &Findings) -> String {
+    let hosts = findings.fleet.as_ref().filter(|_| findings.is_over_hosts());
+    let hosts = hosts.map(|fleet| format!(" on {}", counted(fleet.hosts(), "host")));
     format!(
-        "{} in {}",
+        "{} in {}{}",
         counted_passes(findings),
-        counted(findings.sittings, "sitting")
+        counted(findings.sittings, "sitting"),
+        hosts.unwrap_or_default()
     )
 }
 

@@ -8,7 +8,7 @@ use octavo_experiment::{
 };
 
 use super::{place, settle::named};
-use crate::{naming, number::percent};
+use crate::{naming, number::counted, number::percent};
 
 /// What latencies are, and sizes.
 const UNITS: &str =
@@ -183,6 +183,16 @@ fn passes_left_out(findings: &Findings) -> String {
 
 /// What a ratio compares, and how sure it is.
 fn ratios(findings: &Findings) -> String {
+    if let Some(fleet) = findings.fleet.as_ref().filter(|_| findings.is_over_hosts()) {
+        return format!(
+            "A ratio compares a cell with the {} of its group within batches, and each of {} is one \
+             figure. Its interval is Student's t over these, and holds at 95% for all cells of the group \
+             at one look. Who looks again after each host, and stops when it is decided, is wrong more \
+             often: decide beforehand how many hosts there are to be.",
+            naming::reference_word(findings),
+            counted(fleet.hosts(), "host"),
+        );
+    }
     format!(
         "A ratio compares a cell with the {} of its group within batches. Its interval \
          holds at 95% for all cells of the group and all looks together. Check any time: the \
@@ -332,6 +342,7 @@ fn not_claimed(findings: &Findings) -> String {
     };
     let machine = match findings.source {
         Source::Predicted => "",
+        Source::Measured if findings.is_over_hosts() => "class of hosts, their ",
         Source::Measured => "machine, ",
     };
     format!(

@@ -62,6 +62,7 @@ pub(super) const SHORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("predict plan.toml", &["--passes=8"]),
+    ("predict space.toml", &["--passes=8"]),
     (
         "predict --replacement",
         &[

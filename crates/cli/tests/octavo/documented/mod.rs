@@ -96,12 +96,15 @@ fn command_line_page_works() {
     scene.write("profile.toml", &calibrated());
     scene.write("plan.toml", &small_plan());
     scene.write("hosts.txt", "n1\nn2\nn3\n");
+    scene.write("space.toml", &modeled_plan());
     scene.write("trace.lis", &traced());
     own_files(&scene);
     scene.write("my-study.toml", &written("studies/pure-2012.toml"));
     scene.prepares("octavo advise --no-calibrate");
     scene.prepares("octavo predict on-disk --device st373455ss");
     scene.prepares("octavo predict on-ssd --device sata-tlc");
+    scene.sits(0, "out/sitting-0");
+    scene.sits(1, "out/sitting-1");
     scene.types("docs/cli.md");
 }
 
@@ -246,7 +249,7 @@ fn predictions_page_works() {
     scene.prepares("octavo advise --budget 2m");
     let costs = "bench/runs/2026-11-26-cpu-catalog/cpu-postgres.toml";
     scene.write("cpu.toml", &written(costs));
-    scene.write("plan.toml", &small_plan());
+    scene.write("space.toml", &modeled_plan());
     own_files(&scene);
     scene.types("docs/predictions.md");
 }
@@ -275,6 +278,11 @@ fn value_page_prints_what_it_shows() {
 /// The plan of the command line's page with less data.
 fn small_plan() -> String {
     small(&block("docs/cli.md", "toml", "[cells]"))
+}
+
+/// The plan of the page of plans with less data, all of which is modeled.
+fn modeled_plan() -> String {
+    small(&block("docs/plans.md", "toml", "page-size = ["))
 }
 
 /// A plan with rows that are loaded in a moment, a short warm-up and short slices, and little time for

@@ -93,6 +93,18 @@ impl Scene {
         last
     }
 
+    /// Carries out a sitting of the plan by itself, in this directory.
+    pub(super) fn sits(&self, number: u32, directory: &str) {
+        self.prepares(&format!(
+            "octavo run plan.toml --sitting {number}/2 --into sat"
+        ));
+        let sat = self.home.path().join("sat");
+        let made = fs::read_dir(&sat).unwrap().next().unwrap().unwrap();
+        let wanted = self.home.path().join(directory);
+        fs::create_dir_all(wanted.parent().unwrap()).unwrap();
+        fs::rename(made.path(), wanted).unwrap();
+    }
+
     /// Types a command that no page has, in front of those that need its results.
     pub(super) fn prepares(&self, text: &str) {
         self.succeeds(&self.short(text), text);
@@ -192,8 +204,13 @@ impl Scene {
             let mut wanted = command.split(' ');
             let is_it = wanted.next() == words.first().map(String::as_str)
                 && wanted.all(|word| words.iter().any(|own| own == word));
-            // A ramp has steps instead of a duration.
-            let is_other = *command == "bench" && words.iter().any(|word| word == "--ramp");
+            let has = |other: &str| words.iter().any(|word| word == other);
+            // A ramp has steps instead of a duration, and a plan says most of it.
+            let is_other = match *command {
+                "bench" => has("--ramp"),
+                "predict" => names_plan(&words),
+                _ => false,
+            };
             if is_it && !is_other {
                 options.extend(*more);
             }
@@ -227,6 +244,11 @@ pub(super) fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).replace('\u{a0}', " ")
 }
 
+/// Whether a command carries out a plan.
+fn names_plan(words: &[String]) -> bool {
+    words.get(1).is_some_and(|word| word.ends_with(".toml"))
+}
+
 /// The least rows of the workload that a command loads.
 fn rows(words: &[String]) -> &'static [&'static str] {
     let mut after = words.iter().skip_while(|word| *word != "--workload");
@@ -235,7 +257,7 @@ fn rows(words: &[String]) -> &'static [&'static str] {
         // They are the reader's own.
         (None, _) if words.iter().any(|word| word == "--copy-of") => return &[],
         // A plan says which.
-        (None, _) if words.iter().any(|word| word == "plan.toml") => return &[],
+        (None, _) if names_plan(words) => return &[],
         (None, "advise" | "predict" | "ab") => match has_any(words, OF_WORKLOADS) {
             true => "tpcc",
             false => return WORKLOAD,

@@ -54,6 +54,8 @@ pub(crate) struct PageMapped {
     /// was filled in order is all zeroes, and memory that was never touched
     /// takes none. Complements of numbers are no units.
     physical: Vec<u32>,
+    /// Which stretches of `physical` were written to ([`Self::touch`]).
+    touched: Vec<bool>,
     /// Logical of each physical unit that was last written there, likewise,
     /// block by block, as cleaning goes through them. Which of them are in
     /// use, `blocks` knows.
@@ -83,6 +85,9 @@ pub(crate) struct PageMapped {
     /// The part of a unit that waits for its rest.
     part: Option<UnitPart>,
 }
+
+/// Entries of a page of memory.
+const STRETCH: usize = 4096 / size_of::<u32>();
 
 /// Where a unit lies: which unit of which block of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +191,7 @@ impl PageMapped {
             logical_units: (capacity / u64::from(unit_bytes)) as u32,
             spare_units: layout.spare_units_per_die * u64::from(dies),
             physical: Vec::new(),
+            touched: Vec::new(),
             logical: Vec::new(),
             blocks: Blocks::new(0, 0, 0),
             open: Vec::new(),
@@ -271,6 +277,19 @@ impl PageMapped {
         (u64::from(physical) < UNITS_MAX).then_some(physical)
     }
 
+    /// Comes before a unit's entry is looked up and written. Memory of zeroes that is read first gets
+    /// a page that all share, and another one when it is written. All processors of this process
+    /// have to hear of that: 4% of the time of two that predict 100 GB each.
+    #[inline]
+    fn touch(&mut self, logical: u32) {
+        let stretch = logical as usize / STRETCH;
+        if !self.touched[stretch] {
+            self.touched[stretch] = true;
+            // What it is already.
+            self.physical[stretch * STRETCH] = 0;
+        }
+    }
+
     /// Whether a physical unit is gathered for a program that has not begun.
     #[inline]
     fn gathered(&self, die: u32, physical: u32) -> bool {
@@ -291,6 +310,7 @@ impl PageMapped {
         die: u32,
         writer: Writer,
     ) {
+        self.touch(logical);
         let into = self.stream(writer);
         let units_per_page = self.units_per_page.get();
         let open = &mut self.open[die as usize][into];
@@ -387,6 +407,7 @@ impl PageMapped {
     /// What holds a unit of the host is not in use any more.
     #[inline]
     fn forget(&mut self, logical: u32) {
+        self.touch(logical);
         if let Some(old) = self.physical(logical) {
             let Spot { die, row, unit } = self.spot(old);
             self.blocks.remove(die, row, unit);
@@ -605,6 +626,7 @@ impl Translation for PageMapped {
     fn fill(&mut self, range_bytes: u64) -> u64 {
         // Zeroed memory is not there until it is written.
         self.physical = vec![0; self.logical_units as usize];
+        self.touched = vec![false; self.physical.len().div_ceil(STRETCH)];
         let dies = self.dies.get();
         self.logical = vec![0; (self.rows * dies * self.units_per_block) as usize];
         self.blocks = Blocks::new(dies, self.rows, self.units_per_block);
@@ -640,6 +662,7 @@ impl Translation for PageMapped {
     #[cfg(test)]
     fn memory_bytes(&self) -> usize {
         size_of_val(&self.physical[..])
+            + size_of_val(&self.touched[..])
             + size_of_val(&self.logical[..])
             + self.blocks.memory_bytes()
             + size_of_val(&self.open[..])

@@ -9,12 +9,12 @@ use std::{
 use octavo_units::Seed;
 use rand::{RngExt, seq::SliceRandom};
 
-use super::{Host, Part, PartKind, PartOutcome, merge};
+use super::{MergeError, merge};
 use crate::{
     directory::{STORE, WorkDirectory},
     findings::Findings,
-    fleet::MergeError,
     lockstep::{Slice, slice::tests::slice},
+    part::{Host, Part, PartKind, PartOutcome},
     plan::{Design, Plan, SliceLength, tests::plan},
     record::{RunKey, RunRecord, Source, tests::figures},
     statistics::{Decision, Interval},
@@ -327,7 +327,7 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
     let scratch = tempfile::tempdir().unwrap();
     let good = MadeUp::new(0, "h").alone(scratch.path());
     let all = scratch.path().join("all");
-    merge(&all, &[good.clone()]).unwrap();
+    merge(&all, std::slice::from_ref(&good)).unwrap();
     let before = dump(&Store::open(&all.join(STORE)).unwrap());
     let other = scratch.path().join("other");
     let directory = WorkDirectory::open(&other, &[]).unwrap();
@@ -337,6 +337,9 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
         ..fleet_plan()
     };
     store.adopt(&plan, SliceLength::default(), "0").unwrap();
+    // One that was killed before it began holds nobody up.
+    assert_eq!(merge(&all, &[directory.store()]).unwrap().taken, 0);
+    store.begin_session().unwrap();
     let refused = merge(&all, &[directory.store()]).unwrap_err();
     assert!(matches!(refused, MergeError::NoParts { .. }), "{refused}");
     let part = Part::new(PartKind::Sitting, 1, Some(12), Host::named("h"));
@@ -371,6 +374,28 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
     std::fs::write(&damaged, bytes).unwrap();
     let merged = merge(&all, &[damaged, next]).unwrap();
     assert_eq!((merged.taken, merged.unread.len()), (1, 1));
+    // Nor one whose values cannot be read, which would make the merged store unreadable.
+    let before = said(&all.join(STORE));
+    for damage in [
+        "UPDATE run SET counters = '{'",
+        "UPDATE part SET number = -1",
+        "UPDATE part SET number = 4294967295",
+        "UPDATE session SET elapsed_s = 9e999",
+        "UPDATE slice SET elapsed_s = -1",
+        "UPDATE run SET sitting = 7",
+    ] {
+        let store = MadeUp::new(3, "h").alone(&scratch.path().join(damage.replace(' ', "-")));
+        let opened = rusqlite::Connection::open(&store).unwrap();
+        opened.execute_batch(damage).unwrap();
+        drop(opened);
+        let merged = merge(&all, &[store]).unwrap();
+        assert_eq!((merged.taken, merged.unread.len()), (0, 1), "{damage}");
+        assert_eq!(said(&all.join(STORE)), before, "{damage}");
+    }
+    // A part's own directory is not merged into.
+    let own = MadeUp::new(4, "h").alone(scratch.path());
+    let refused = merge(own.parent().unwrap(), &[good]).unwrap_err();
+    assert!(matches!(refused, MergeError::NotMerged { .. }), "{refused}");
 }
 
 #[test]
@@ -394,7 +419,7 @@ fn hosts_of_another_class_have_a_verdict_of_their_own() {
     assert_eq!((one.hosts.len(), other.hosts.len()), (7, 5));
     assert!(one.class.contains("Xeon") && other.class.contains("EPYC"));
     assert_eq!(fleet.agree, Some(false));
-    let decided = |group: &crate::fleet::ClassGroup| {
+    let decided = |group: &crate::findings::ClassGroup| {
         let ratio: Option<Interval> = group.cells[1].ratio;
         ratio.map(|ratio| (ratio.low > 1.0, ratio.high < 1.0, ratio.batches))
     };

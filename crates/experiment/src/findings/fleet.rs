@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Host, PartKind, PartOutcome, StoredPart};
+use super::GroupFindings;
 use crate::{
-    findings::GroupFindings,
     lockstep::{Group, HOSTS_MIN, HostRatios},
-    statistics::Interval,
+    part::{Host, PartKind, PartOutcome, StoredPart},
+    plan::Level,
+    statistics::{Decision, Interval},
     verdict::Verdict,
 };
 
@@ -18,8 +19,8 @@ use crate::{
 pub struct Fleet {
     /// What a part is.
     pub kind: PartKind,
-    /// How many parts the plan was divided into, as far as that is known: else one more than the
-    /// highest number.
+    /// How many parts with anything to do the plan was divided into, as far as that is known: else as many
+    /// as there are numbers between the lowest and the highest.
     pub wanted: u32,
     /// How many of these count.
     pub counted: usize,
@@ -29,7 +30,8 @@ pub struct Fleet {
     pub lost: Vec<LostPart>,
     /// The classes of hosts, the one that all other figures are of first.
     pub classes: Vec<ClassFindings>,
-    /// Whether the verdicts of all classes are the same; `None` of one class.
+    /// Whether the verdicts of classes are the same; `None` of one class, and where that is not known
+    /// as a class has no verdict yet.
     pub agree: Option<bool>,
 }
 
@@ -70,7 +72,7 @@ pub struct HostSummary {
     pub host: Host,
     /// The numbers of its parts that count, from 0.
     pub parts: Vec<u32>,
-    /// How many of its attempts do not count.
+    /// How many of its attempts were cut off and do not count.
     pub lost: usize,
 }
 
@@ -189,7 +191,9 @@ impl<'a> ClassParts<'a> {
                     .filter(|part| part.host == *host)
                     .map(|part| part.number)
                     .collect(),
-                lost: own().filter(|part| !part.counts()).count(),
+                lost: own()
+                    .filter(|part| !part.counts() && part.outcome != Some(PartOutcome::Done))
+                    .count(),
             }
         });
         let cells = |group: &Group, found: &GroupFindings| -> Vec<HostFindings> {
@@ -208,7 +212,12 @@ impl<'a> ClassParts<'a> {
                             .and_then(|of| of.get(&place))
                             .map(|log| log.exp()),
                     });
-                    let against = of_hosts.map(|of| of.against(margin)).unwrap_or_default();
+                    let is_decided =
+                        matches!(found.decision, Some(Decision::Better | Decision::Worse));
+                    let against = of_hosts
+                        .filter(|_| is_decided && ratios.says_of_hosts())
+                        .map(|of| of.against(margin))
+                        .unwrap_or_default();
                     HostFindings {
                         level: found.level.clone(),
                         reference: found.reference,
@@ -240,11 +249,32 @@ impl<'a> ClassParts<'a> {
 
 impl Fleet {
     /// Of these parts, and classes that count.
-    pub(crate) fn new(parts: &[StoredPart], classes: Vec<ClassFindings>) -> Option<Self> {
+    ///
+    /// Shards beyond the plan's groups have nothing to do, and leave nothing.
+    pub(crate) fn new(
+        parts: &[StoredPart],
+        classes: Vec<ClassFindings>,
+        groups: usize,
+    ) -> Option<Self> {
         let kind = parts.first()?.kind;
         let known = parts.iter().filter_map(|part| part.parts).max();
         let highest = parts.iter().map(|part| part.number.saturating_add(1)).max();
+        // Where nobody said how many there are, whoever numbers them from another begin is not to
+        // blame.
+        let lowest = parts
+            .iter()
+            .map(|part| part.number)
+            .min()
+            .unwrap_or_default();
+        let first = match known {
+            Some(_) => 0,
+            None => lowest,
+        };
         let wanted = known.max(highest).unwrap_or_default();
+        let wanted = match kind {
+            PartKind::Sitting => wanted,
+            PartKind::Shard => wanted.min(u32::try_from(groups).unwrap_or(u32::MAX)),
+        };
         let counting: BTreeSet<u32> = parts
             .iter()
             .filter(|part| part.counts())
@@ -264,22 +294,36 @@ impl Fleet {
             let order = |of: &LostPart| (of.host.name.clone(), of.number, of.id.clone());
             order(one).cmp(&order(other))
         });
-        let mut verdicts = classes.iter().map(|class| {
+        let advised = classes.iter().map(|class| {
             let groups = class.groups.iter();
-            let advised = groups.map(|group| group.verdict.advised().cloned());
-            advised.collect::<Vec<_>>()
+            groups
+                .map(|group| group.verdict.advised())
+                .collect::<Vec<_>>()
         });
-        let first = verdicts.next();
-        let agree = first.map(|first| verdicts.all(|other| other == first));
+        let advised: Vec<Vec<Option<&Level>>> = advised.collect();
+        let differ = |one: &Option<&Level>, other: &Option<&Level>| {
+            one.zip(*other).is_some_and(|(one, other)| one != other)
+        };
+        let contradict = advised.iter().any(|one| {
+            let others = advised.iter().flat_map(|other| one.iter().zip(other));
+            others.into_iter().any(|(one, other)| differ(one, other))
+        });
+        let all_known = advised.iter().flatten().all(Option::is_some);
+        let agree = match (classes.len() > 1, contradict, all_known) {
+            (false, ..) => None,
+            (true, true, _) => Some(false),
+            (true, false, true) => Some(true),
+            (true, false, false) => None,
+        };
         Some(Self {
             kind,
-            wanted,
+            wanted: wanted.saturating_sub(first),
             counted: counting.len(),
-            missing: (0..wanted)
+            missing: (first..wanted)
                 .filter(|number| !counting.contains(number))
                 .collect(),
             lost,
-            agree: agree.filter(|_| classes.len() > 1),
+            agree,
             classes,
         })
     }

@@ -9,10 +9,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::{ClassParts, StoredPart};
+#[cfg(test)]
+mod tests;
+
 use crate::{
     directory::{DirectoryError, STORE, WorkDirectory},
-    store::{Store, StoreError},
+    findings::ClassParts,
+    part::{PartKind, StoredPart},
+    store::{Columns, Store, StoreError},
 };
 
 /// What a merge did.
@@ -62,6 +66,15 @@ pub enum MergeError {
         /// What the others have.
         others: String,
     },
+    /// The directory is a part's, not one of merged ones.
+    #[error(
+        "{} is where a part of a plan was carried out: name a new directory before the stores, as in \
+         'octavo merge all STORE...'", .directory.display()
+    )]
+    NotMerged {
+        /// Which.
+        directory: PathBuf,
+    },
     /// The merged store cannot be made there.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -74,7 +87,7 @@ impl MergeError {
     /// Whether other input would do.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::NoParts { .. } | Self::OtherParts { .. } => true,
+            Self::NoParts { .. } | Self::OtherParts { .. } | Self::NotMerged { .. } => true,
             Self::Directory(error) => error.is_bad_input(),
             Self::Store(error) => error.is_bad_input(),
         }
@@ -100,6 +113,11 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
             return Err(error.into());
         }
     };
+    if !store.is_merged()? {
+        return Err(MergeError::NotMerged {
+            directory: into.to_owned(),
+        });
+    }
     store.relax()?;
     let mut merged = Merged {
         store: directory.store(),
@@ -111,6 +129,7 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
     let taken = take_all(&mut store, inputs, &mut merged);
     if merged.taken == 0 && store.plan()?.is_none() {
         drop(store);
+        Store::remove(&directory.store())?;
         directory.abandon()?;
         taken?;
         return Ok(merged);
@@ -133,30 +152,59 @@ fn take_all(store: &mut Store, inputs: &[PathBuf], merged: &mut Merged) -> Resul
         if is_same(&path, store.path()) {
             continue;
         }
-        let other = match Store::open(&path) {
-            Ok(other) => other,
-            Err(error @ StoreError::Missing { .. }) => return Err(error.into()),
-            Err(error) => {
-                merged.unread.push(Unread {
-                    store: path,
-                    reason: error.to_string(),
-                });
-                continue;
+        match take(store, &path, &columns) {
+            Ok(None) => {}
+            Ok(Some(taken)) => {
+                merged.taken += taken;
+                merged.stores += 1;
             }
-        };
-        let Some(first) = other.first_part()? else {
-            // One that was killed before it had begun.
-            if other.plan()?.is_none() {
-                continue;
-            }
-            return Err(MergeError::NoParts { store: path });
-        };
-        check_division(store, &first, &path)?;
-        store.take_plan(&other)?;
-        merged.taken += store.absorb(&other, &columns)?;
-        merged.stores += 1;
+            // Whatever is wrong with one of them is not to hold up the others.
+            Err(MergeError::Store(error)) if is_of_one(&error) => merged.unread.push(Unread {
+                store: path,
+                reason: error.to_string(),
+            }),
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+/// Whether an error is of the store that is read.
+fn is_of_one(error: &StoreError) -> bool {
+    !matches!(
+        error,
+        StoreError::Missing { .. }
+            | StoreError::OtherPlan { .. }
+            | StoreError::Full { .. }
+            | StoreError::Busy { .. }
+    )
+}
+
+/// Takes the parts of the store at `path`; how many, or `None` where nothing was kept in it yet, as by
+/// a sitting that was killed in its first moment.
+fn take(store: &mut Store, path: &Path, columns: &Columns) -> Result<Option<usize>, MergeError> {
+    let other = match Store::open(path) {
+        Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => return Ok(None),
+        opened => opened?,
+    };
+    let Some(first) = other.first_part()? else {
+        if !other.has_sessions()? {
+            return Ok(None);
+        }
+        return Err(MergeError::NoParts {
+            store: path.to_owned(),
+        });
+    };
+    check_division(store, &first, path)?;
+    let Some(plan) = other.plan()? else {
+        return Ok(None);
+    };
+    let workload = plan
+        .workload(plan.data[0])
+        .map_err(|error| other.damaged("plan", error))?;
+    other.examine_parts(workload.transactions())?;
+    store.take_plan(&other)?;
+    Ok(Some(store.absorb(&other, columns)?))
 }
 
 /// Refuses shards of another division than those that are there, and shards beside sittings.
@@ -165,7 +213,7 @@ fn check_division(store: &Store, first: &StoredPart, path: &Path) -> Result<(), 
         return Ok(());
     };
     let said = |part: &StoredPart| match (part.kind, part.parts) {
-        (super::PartKind::Shard, Some(parts)) => format!("shards of {parts}"),
+        (PartKind::Shard, Some(parts)) => format!("shards of {parts}"),
         (kind, _) => format!("{}s", kind.name()),
     };
     let (found, others) = (said(first), said(&own));

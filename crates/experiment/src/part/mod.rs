@@ -1,14 +1,28 @@
-//! A part of a plan, and what a store says of it.
+//! One plan on many machines: a part of it that is carried out by itself, on a host that a scheduler
+//! chooses, and what a store says of it.
+//!
+//! A part is a sitting, or the share of a prediction that a shard has. Each attempt leaves a store of
+//! its own. [`merge`](mod@crate::merge) brings these together; the statistics over hosts are with those over
+//! slices, in [`lockstep`](crate::lockstep).
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+mod alone;
+mod class;
+mod ended;
+mod host;
+
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Host;
+pub use alone::Alone;
+pub(crate) use class::class;
+pub use ended::{EndedOutcome, EndedPart};
+pub use host::Host;
+
+/// There are fewer parts of a plan than this, and so are their numbers. Chosen: a report lists those that
+/// are missing.
+pub const PARTS_MAX: u32 = 1_000_000;
 
 /// What a part is of its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -104,62 +118,6 @@ impl Part {
             self.kind.name(),
             (self.id >> 96) as u32
         )
-    }
-}
-
-/// What became of a part, for whoever started it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct EndedPart {
-    /// The number of a sitting, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sitting: Option<u32>,
-    /// The number of a shard, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shard: Option<u32>,
-    /// How many there are, where that is known.
-    pub of: Option<u32>,
-    /// The attempt's id, 32 hexadecimal digits.
-    pub id: String,
-    /// How it ended.
-    pub outcome: PartOutcome,
-    /// The host that it was carried out on.
-    pub host: String,
-    /// Where the results are.
-    pub store: PathBuf,
-    /// Passes.
-    pub passes: usize,
-    /// How long it took, in seconds.
-    pub spent_s: f64,
-    /// Why it is incomplete.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl EndedPart {
-    /// A part that ended so, after so many passes and seconds.
-    pub fn new(
-        part: &Part,
-        outcome: PartOutcome,
-        store: &Path,
-        passes: usize,
-        spent_s: f64,
-    ) -> Self {
-        let (sitting, shard) = match part.kind {
-            PartKind::Sitting => (Some(part.number), None),
-            PartKind::Shard => (None, Some(part.number.saturating_add(1))),
-        };
-        Self {
-            sitting,
-            shard,
-            of: part.parts,
-            id: part.id_text(),
-            outcome,
-            host: part.host.name.clone(),
-            store: store.to_owned(),
-            passes,
-            spent_s,
-            reason: None,
-        }
     }
 }
 

@@ -3,8 +3,9 @@
 /// A fact: its topic, its name and its value.
 type FactOf<'a> = (&'a str, &'a str, &'a str);
 
-/// What hosts have in common that are compared with each other, in words: processors, memory,
-/// series of the kernel, storage, version of the database and build.
+/// What hosts have in common that are compared with each other, in words: processors, memory, limits
+/// of these, series of the kernel, storage and build. The database's version is of the plan, which is
+/// the same for all.
 ///
 /// Memory is taken to the GiB, as machines of one type differ by some MiB.
 pub(crate) fn class<'a>(facts: impl IntoIterator<Item = FactOf<'a>>, octavo: &str) -> String {
@@ -18,9 +19,12 @@ pub(crate) fn class<'a>(facts: impl IntoIterator<Item = FactOf<'a>>, octavo: &st
     let mut parts: Vec<String> = Vec::new();
     parts.extend(machine("cpu"));
     parts.extend(machine("memory").map(|memory| rounded(&memory)));
+    for limit in ["cpu limit", "memory limit"] {
+        let set = machine(limit).filter(|set| set != "none");
+        parts.extend(set.map(|set| format!("{limit} {set}")));
+    }
     parts.extend(machine("kernel").map(|kernel| series(&kernel)));
     parts.extend(storages(&facts));
-    parts.extend(all(&facts, "database", |name| name == "version"));
     let build = machine(crate::machine::BUILD);
     let build = build.filter(|build| build == crate::machine::DEBUG_BUILD);
     parts.push(match build {
@@ -49,11 +53,16 @@ fn storages(facts: &[FactOf<'_>]) -> Vec<String> {
             }
         }
     };
+    let rotates = all(facts, "storage", |name| name == "rotational");
+    let device = device.into_iter().chain(match rotates.as_slice() {
+        [only] if only == "true" => Some("rotating".to_owned()),
+        _ => None,
+    });
     let systems = all(facts, "storage", |name| name == "file_system");
     let systems = systems
         .into_iter()
         .filter(|name| !name.starts_with("fuse."));
-    device.into_iter().chain(systems).collect()
+    device.chain(systems).collect()
 }
 
 /// The values of facts of a topic with such a name, each once.
@@ -112,6 +121,7 @@ mod tests {
                 ("storage", "model", "Acme 9000"),
                 ("storage /mnt/a", "file_system", "ext4"),
                 ("database", "version", "3.54.1"),
+                ("machine", "cpu limit", "none"),
                 ("machine", "octavo build", "release"),
             ]
         };
@@ -121,7 +131,7 @@ mod tests {
         let of = |facts| class(facts, "0.1.0");
         assert_eq!(
             of(one),
-            "8 x Xeon, 16 GiB, Linux 6.1, Acme 9000, ext4, 3.54.1, octavo 0.1.0"
+            "8 x Xeon, 16 GiB, Linux 6.1, Acme 9000, ext4, octavo 0.1.0"
         );
         assert_eq!(of(one), of(same));
         assert_ne!(of(same), of(other));

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs a plan's sittings with GNU parallel over ssh on three hosts, with the script that `octavo
 # fleet script --for parallel` prints. The hosts are network namespaces of this one, each with an
-# sshd of its own. One is lost in the middle with all that runs on it; the script is typed once more,
-# then the stores are merged and reported.
+# sshd of its own. One is lost in the middle, with everything on it. Then the script is typed again,
+# and the stores are merged and reported.
 #
 # Keys, configurations and files are in one directory, which is removed with the namespaces. The three
 # share the file system: what is measured means nothing, and files that are returned are there already

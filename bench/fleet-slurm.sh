@@ -117,7 +117,7 @@ wait_for() {
   done
 }
 
-# 1. What Slurm adds: the same command, which takes as long as it is told, in an array and alone.
+# 1. What Slurm adds: a command that takes a fixed time, in an array and alone.
 cat >"$work/plan.toml" <<PLAN
 format = 1
 name = "Three hosts"

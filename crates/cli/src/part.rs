@@ -83,7 +83,10 @@ impl PartRun {
         }
     }
 
-    /// Ends it where there are no results; its failure, once that is told.
+    /// Prints the line of a part that failed, and hands its failure on.
+    ///
+    /// # Errors
+    /// When the line cannot be printed.
     pub(crate) fn fail(&self, failure: Failure) -> Result<Failure, Failure> {
         let (outcome, reason) = match &failure {
             Failure::Input(error) => (EndedOutcome::Refused, format!("{error:#}")),

@@ -431,7 +431,7 @@ fn check_single(plan: &Plan, flag: &str, refuse: Refuse<'_>) -> anyhow::Result<(
     Err(refuse("database", error))
 }
 
-/// The devices of a plan's storages; that which was calibrated, where the plan names none.
+/// The devices of a plan's storages. Where the plan names none, this is the calibrated one.
 fn devices_of(
     plan: &Plan,
     enlarges: bool,

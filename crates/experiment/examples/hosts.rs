@@ -19,8 +19,7 @@ use octavo_experiment::{
 };
 use octavo_units::Seed;
 use rand::RngExt;
-use rand_pcg::Pcg64Mcg;
-use simulated::{Machine, QUIET};
+use simulated::{Machine, QUIET, normal};
 
 /// Not one that tests have.
 const SEED: Seed = Seed::new(4311);
@@ -167,10 +166,4 @@ fn fleet(
         }
     }
     (slices, host_of)
-}
-
-/// Box and Muller's normal number.
-fn normal(generator: &mut Pcg64Mcg) -> f64 {
-    let (u, v): (f64, f64) = (generator.random(), generator.random());
-    (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }

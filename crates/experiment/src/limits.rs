@@ -4,10 +4,10 @@
 //!
 //! How wrong a figure may be by that follows from the length of slices alone. Say a credit is made up for in
 //! a time `c`, and a slice takes the time `t`. Alone the cell begins with what it left itself, at worst
-//! nothing. Would it wait for `c` first, it would begin with all the credit, as in the slice, and take `t`.
-//! To wait cannot make it faster. So alone it takes at most `t + c`, and is measured at most `c / t` too
-//! fast, whatever it does in the slice and whatever others did before. It is never measured too slow by more
-//! than that either, where others left nothing.
+//! nothing. If it waited for `c` first, it would begin with all the credit, as in the slice, and take `t`.
+//! Waiting cannot make it faster. So alone it takes at most `t + c`, and it is measured at most `c / t` too
+//! fast, whatever it does in the slice and whatever others did before. Where others left nothing, it is
+//! measured too slow by no more than that.
 //!
 //! To leave out what is done first in each slice, until the credit is used up, would not better that bound.
 //! Who wants a little more than the limit uses up the credit slowly: with a part `l` left out, and `t`

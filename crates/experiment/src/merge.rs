@@ -113,7 +113,7 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
             return Err(error.into());
         }
     };
-    if !store.is_merged()? {
+    if !store.is_for_merging()? {
         return Err(MergeError::NotMerged {
             directory: into.to_owned(),
         });

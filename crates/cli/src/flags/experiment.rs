@@ -293,7 +293,7 @@ pub(crate) struct PredictFlags {
     pub(crate) progress: ProgressFlags,
 }
 
-/// A part of a plan of which others do the rest.
+/// A part of a plan; other processes carry out the rest.
 #[derive(Debug, Args)]
 pub(crate) struct PartFlags {
     /// Carry out one sitting of the plan, as one of many hosts

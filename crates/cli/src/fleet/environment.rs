@@ -154,9 +154,9 @@ const UNORDERED: [&str; 2] = ["PARALLEL_SEQ", "HQ_TASK_ID"];
 /// Which part this process is to do, by the innermost scheduler that `environment` knows of.
 ///
 /// # Errors
-/// When no scheduler is there, or two are of which either may be the inner one, when a variable has
-/// no number, and when an index is outside of what there is. Each error names the variable and ends
-/// with a remedy.
+/// When there is no scheduler, when there are two and it is not known which is the inner one, when a
+/// variable has no number, and when an index is beyond the number of parts. Each error names the variable
+/// and ends with a remedy.
 pub(crate) fn part(environment: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Part> {
     let environment: &dyn Fn(&str) -> Option<OsString> = &environment;
     let [one, other] = UNORDERED;

@@ -153,7 +153,8 @@ impl<'a> Predictions<'a> {
             let order = self.plan().order(SITTING, of_pass[0].key.pass, &all);
             for slice in of_pass.iter_mut() {
                 let position = order.iter().position(|&cell| cell == slice.key.cell);
-                slice.key.position = position.unwrap_or_default() as u32;
+                slice.key.position =
+                    u32::try_from(position.unwrap_or_default()).unwrap_or(u32::MAX);
             }
             of_pass.sort_by_key(|slice| slice.key.position);
         }
@@ -313,7 +314,7 @@ impl<'w> OpenCell<'w> {
 
     fn warm_up(mut self, transactions: u64) -> Result<Self, CampaignError> {
         let slice = self.seat.slice(self.key(0), transactions)?;
-        let number = self.warm_up.len() as u32;
+        let number = u32::try_from(self.warm_up.len()).unwrap_or(u32::MAX);
         self.warm_up
             .push(WarmUpBlock::new(number, transactions, &slice));
         self.last = Some(slice);

@@ -231,21 +231,15 @@ fn add(logs: &BTreeMap<usize, f64>, mut add: impl FnMut(BatchMean)) {
 mod tests {
     use octavo_units::Seed;
     use rand::RngExt;
-    use rand_pcg::Pcg64Mcg;
 
     use super::*;
     use crate::lockstep::{
         Horizon,
-        simulated::{Machine, QUIET},
+        simulated::{Machine, QUIET, normal},
     };
 
     /// A cell beside its reference, on every host.
     const GROUP: &[usize] = &[0, 1];
-
-    fn normal(generator: &mut Pcg64Mcg) -> f64 {
-        let (u, v): (f64, f64) = (generator.random(), generator.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
 
     fn groups() -> Vec<Group> {
         vec![Group {

@@ -116,7 +116,8 @@ impl Part {
         format!(
             "{}-{number}{of}-{:08x}",
             self.kind.name(),
-            (self.id >> 96) as u32
+            // Its first 32 bits.
+            self.id >> 96
         )
     }
 }

@@ -223,16 +223,13 @@ impl Store {
         }
     }
 
-    /// Whether it was made by merging, if it has any part: then it has facts by part.
+    /// Whether it may be merged into: it has no part, or was made by merging.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) fn is_merged(&self) -> Result<bool, StoreError> {
-        let alone = self.row(
-            "SELECT EXISTS (SELECT 1 FROM part WHERE part NOT IN (SELECT part FROM part_fact))",
-            |row| row.get::<_, bool>(0),
-        )?;
-        Ok(alone != Some(true))
+    pub(crate) fn is_for_merging(&self) -> Result<bool, StoreError> {
+        let is_merged = is_merged(&self.connection).map_err(|error| self.error(error))?;
+        Ok(is_merged || self.first_part()?.is_none())
     }
 
     /// Whether anything was ever carried out in it.
@@ -548,9 +545,7 @@ fn take(
         )?;
     }
     // A store that was merged has these by part, and one of a program alone has them once.
-    let is_merged: bool = other
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM part_fact WHERE part = ?1)")?
-        .query_row([part], |row| row.get(0))?;
+    let is_merged = is_merged(other)?;
     for ((table, once), columns) in OF_PARTS.iter().zip(&of_tables.of_parts) {
         let from = match is_merged {
             true => format!("{table} WHERE part = ?1"),
@@ -564,6 +559,14 @@ fn take(
         )?;
     }
     Ok(())
+}
+
+/// Whether a store was made by merging: then it has facts by part. Each program keeps some before it begins
+/// a part, such as how it was called.
+fn is_merged(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM part_fact)")?
+        .query_row([], |row| row.get(0))
 }
 
 /// What is another value in a row that is copied.

@@ -191,7 +191,7 @@ impl Machine {
 }
 
 /// Box and Muller's normal number.
-fn normal(generator: &mut Pcg64Mcg) -> f64 {
+pub(crate) fn normal(generator: &mut Pcg64Mcg) -> f64 {
     let (u, v): (f64, f64) = (generator.random(), generator.random());
     (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
 }

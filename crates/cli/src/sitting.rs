@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use octavo_experiment::{
     campaign::CampaignSettings,
     directory::REPORT,
-    part::{Alone, EndedOutcome, Host, PARTS_MAX, Part, PartKind},
+    part::{Alone, EndedOutcome, Host, PARTS_MAX, Part, PartKind, clear_abandoned},
     plan::Design,
 };
 
@@ -72,6 +72,7 @@ pub(crate) fn sittings(
             "{reason}; nothing was measured"
         )));
     };
+    clear_abandoned(into, &host);
     // All hosts measure the same cells to the end: who leaves early on one of them would be missing
     // in its mean.
     let mut settings = settings.clone();

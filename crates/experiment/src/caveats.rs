@@ -405,6 +405,11 @@ pub enum Caveat {
         /// How many.
         hosts: usize,
     },
+    /// Hosts with these names were one machine, or copies of one.
+    OneMachine {
+        /// Their names.
+        hosts: Vec<String>,
+    },
     /// Hosts say the opposite of what is decided, by more than the margin.
     HostsAgainst {
         /// Of which level.
@@ -546,6 +551,7 @@ impl Caveat {
             | Self::NoCheckpoint { .. }
             | Self::ClassesDiffer { .. }
             | Self::HostsAgainst { .. }
+            | Self::OneMachine { .. }
             | Self::LevelOnFewHosts { .. }
             | Self::FewHosts { hosts: ..HOSTS_MIN }
             | Self::Credit { .. }

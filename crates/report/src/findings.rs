@@ -243,6 +243,8 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         };
         section.spare(spare::SETTLE, [command]);
     }
+    let more_hosts = sentence::more_hosts(findings).into_iter();
+    section.spare(spare::SETTLE, more_hosts.map(Block::Paragraph));
     if let Some(heading) = sentence::elsewhere_heading(findings) {
         let lines = Block::Values(sentence::elsewhere(findings));
         section.spare(spare::ELSEWHERE, [Block::Paragraph(heading), lines]);

@@ -30,7 +30,12 @@ pub(crate) fn section(findings: &Findings) -> Section {
             section.paragraph(over_hosts(class));
         }
         if fleet.classes.len() > 1 {
-            section.push(Block::List(class.groups.iter().map(answer).collect()));
+            let is_small = fleet.classes_too_small > 0 && !class.is_over_hosts;
+            let answers = class.groups.iter().map(|group| match is_small {
+                true => format!("{} Of these hosts alone.", answer(group)),
+                false => answer(group),
+            });
+            section.push(Block::List(answers.collect()));
         }
         for (group, of_plan) in class.groups.iter().zip(&findings.groups) {
             let cells = of_plan
@@ -61,14 +66,23 @@ fn counted_parts(fleet: &Fleet) -> String {
         0 | 1 => format!("on {}", counted(hosts, "host")),
         classes => format!("on {} of {classes} classes", counted(hosts, "host")),
     };
+    let small = fleet.classes_too_small;
     let agree = match fleet.agree {
+        Some(true) if small > 0 => " All classes with enough hosts have the same answer.",
         Some(true) => " All classes have the same answer.",
         Some(false) => " Classes have other answers.",
-        None if fleet.classes.len() > 1 => " Not all classes have an answer yet.",
+        None if fleet.classes.len() - small > 1 => " Not all classes have an answer yet.",
+        None if small > 0 => {
+            " Only one class has enough hosts for an answer that is not theirs alone."
+        }
         None => "",
     };
+    let missing = match fleet.missing.as_slice() {
+        [] => String::new(),
+        missing => format!(" Missing: {}.", numbers(fleet.kind, missing)),
+    };
     format!(
-        "{} of {} {}, {on}.{agree}",
+        "{} of {} {}, {on}.{missing}{agree}",
         fleet.counted,
         counted(fleet.wanted as usize, fleet.kind.name()),
         match fleet.counted {
@@ -98,6 +112,9 @@ fn over_hosts(class: &ClassFindings) -> String {
         counted(class.hosts.len(), "host")
     )
 }
+
+/// Ranges of numbers that are written out.
+const RANGES: usize = 8;
 
 /// A cell with its name in tables.
 type Named<'a> = (String, &'a HostFindings);
@@ -193,6 +210,34 @@ fn lost(fleet: &Fleet) -> Table {
             false => "none: carry it out again".to_owned(),
         })
         .build()
+}
+
+/// Numbers of parts, in ranges: `3, 7 to 9`; of many ranges the first ones.
+fn numbers(kind: PartKind, numbers: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let shown_ranges = ranges
+        .iter()
+        .take(RANGES)
+        .map(|&(first, last)| match last - first {
+            0 => shown(kind, first),
+            1 => format!("{}, {}", shown(kind, first), shown(kind, last)),
+            _ => format!("{} to {}", shown(kind, first), shown(kind, last)),
+        });
+    let shown_ranges = shown_ranges.collect::<Vec<_>>().join(", ");
+    let hidden = ranges
+        .iter()
+        .skip(RANGES)
+        .map(|(first, last)| (last - first) as usize + 1);
+    match hidden.sum::<usize>() {
+        0 => shown_ranges,
+        hidden => format!("{shown_ranges} and {} more", count(hidden as u64)),
+    }
 }
 
 /// How a part ended.

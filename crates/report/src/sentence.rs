@@ -48,14 +48,14 @@ pub(crate) use method::{all_passes, all_passes_but_time, method};
 pub(crate) use own_sizes::{about_own_sizes, own_sizes};
 pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use range::beyond_range;
-pub(crate) use settle::to_settle;
+pub(crate) use settle::{more_hosts, to_settle};
 pub(crate) use stability::{stability, stall, why};
 pub(crate) use standing::standing;
 pub use standing::standings;
 pub(crate) use time::{bound_word, cpu_in_requests, tails, why as why_so};
 pub(crate) use value::{
-    answers as value_answers, before, is_predicted, money, per_money, rate as worth_rate,
-    sentences as value_sentences, share, warnings as value_warnings,
+    answers as value_answers, before, demand, does, is_predicted, money, per_money,
+    rate as worth_rate, sentences as value_sentences, share, warnings as value_warnings,
 };
 
 use crate::{

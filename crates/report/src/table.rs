@@ -106,8 +106,12 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
             },
         );
     }
+    let samples = match findings.is_over_hosts() {
+        true => "hosts",
+        false => "batches",
+    };
     table
-        .figure(("batches", EXTRA), |cell| {
+        .figure((samples, EXTRA), |cell| {
             // Of what left, those at the look at which it left.
             let of_ratio = cell.ratio.map(|ratio| ratio.batches);
             of_ratio.unwrap_or(cell.batches.len()).to_string()

@@ -15,7 +15,7 @@ use crate::{
     limits::StorageLimits,
     lockstep::{Slice, WarmUpBlock},
     monitor::Monitor,
-    part::PartOutcome,
+    part::{Host, PartOutcome},
     plan::{Cell, Factor, SnapshotKey},
     record::{RunRecord, Source},
     store::{LOADED, Store, StoreError},
@@ -130,6 +130,9 @@ impl<'a> Session<'a> {
     pub(super) fn look_around(&mut self, executor: &mut dyn Executor) -> Result<(), CampaignError> {
         for (topic, facts) in executor.facts() {
             self.store.put_facts(&topic, &facts)?;
+        }
+        if self.settings.part.is_some() {
+            self.store.put_boot(Host::boot())?;
         }
         if self.settings.calibrate && self.store.calibration()?.is_none() {
             let seed = self.settings.plan.seed.derive("calibrate", 0);

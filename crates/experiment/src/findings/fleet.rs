@@ -30,9 +30,13 @@ pub struct Fleet {
     pub lost: Vec<LostPart>,
     /// The classes of hosts, the one that all other figures are of first.
     pub classes: Vec<ClassFindings>,
-    /// Whether the verdicts of classes are the same; `None` of one class, and where that is not known
-    /// as a class has no verdict yet.
+    /// How many classes have too few hosts to say anything of others, where the first one has enough.
+    pub classes_too_small: usize,
+    /// Whether the verdicts of the other classes are the same; `None` of one class, and where that is not
+    /// known as a class has no verdict yet.
     pub agree: Option<bool>,
+    /// Names of hosts that were one machine in the same boot, or copies of one that was running.
+    pub one_machine: Vec<Vec<String>>,
 }
 
 /// An attempt at a part that does not count.
@@ -102,6 +106,9 @@ pub struct HostFindings {
     pub next: Option<Interval>,
     /// The standard deviation of the ratio's logarithm between hosts.
     pub deviation: Option<f64>,
+    /// How many more hosts would decide it, if they have the same mean and deviate as much; `None` where
+    /// it is decided and where that cannot be told.
+    pub more_hosts: Option<usize>,
     /// What each host says.
     pub by_host: Vec<HostCell>,
     /// The hosts that are on the other side of 1, beyond the margin.
@@ -218,6 +225,7 @@ impl<'a> ClassParts<'a> {
                         .filter(|_| is_decided && ratios.says_of_hosts())
                         .map(|of| of.against(margin))
                         .unwrap_or_default();
+                    let is_open = found.decision == Some(Decision::Open);
                     HostFindings {
                         level: found.level.clone(),
                         reference: found.reference,
@@ -227,6 +235,9 @@ impl<'a> ClassParts<'a> {
                             .filter(|of| of.logs.len() >= HOSTS_MIN)
                             .and_then(|of| of.next(comparisons)),
                         deviation: of_hosts.and_then(|of| of.deviation()),
+                        more_hosts: of_hosts
+                            .filter(|_| is_open && ratios.says_of_hosts())
+                            .and_then(|of| of.more(comparisons, margin)),
                         by_host: by_host.collect(),
                         against: against.iter().filter_map(name).collect(),
                     }
@@ -255,6 +266,7 @@ impl Fleet {
         parts: &[StoredPart],
         classes: Vec<ClassFindings>,
         groups: usize,
+        boots: &BTreeMap<String, String>,
     ) -> Option<Self> {
         let kind = parts.first()?.kind;
         let known = parts.iter().filter_map(|part| part.parts).max();
@@ -294,7 +306,14 @@ impl Fleet {
             let order = |of: &LostPart| (of.host.name.clone(), of.number, of.id.clone());
             order(one).cmp(&order(other))
         });
-        let advised = classes.iter().map(|class| {
+        let is_enough = |class: &ClassFindings| kind == PartKind::Shard || class.is_over_hosts;
+        let some_are_enough = classes.iter().any(is_enough);
+        let speaking = || {
+            classes
+                .iter()
+                .filter(|class| is_enough(class) || !some_are_enough)
+        };
+        let advised = speaking().map(|class| {
             let groups = class.groups.iter();
             groups
                 .map(|group| group.verdict.advised())
@@ -309,7 +328,7 @@ impl Fleet {
             others.into_iter().any(|(one, other)| differ(one, other))
         });
         let all_known = advised.iter().flatten().all(Option::is_some);
-        let agree = match (classes.len() > 1, contradict, all_known) {
+        let agree = match (advised.len() > 1, contradict, all_known) {
             (false, ..) => None,
             (true, true, _) => Some(false),
             (true, false, true) => Some(true),
@@ -324,6 +343,8 @@ impl Fleet {
                 .collect(),
             lost,
             agree,
+            classes_too_small: classes.len() - advised.len(),
+            one_machine: one_machine(parts, boots),
             classes,
         })
     }
@@ -332,4 +353,23 @@ impl Fleet {
     pub fn hosts(&self) -> usize {
         self.classes.first().map_or(0, |class| class.hosts.len())
     }
+}
+
+/// Names of hosts whose parts that count were carried out in the same boot of a machine.
+fn one_machine(parts: &[StoredPart], boots: &BTreeMap<String, String>) -> Vec<Vec<String>> {
+    let mut names: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    let sittings = parts
+        .iter()
+        .filter(|part| part.counts() && part.kind == PartKind::Sitting);
+    for part in sittings {
+        if let Some(boot) = boots.get(&part.id) {
+            names.entry(boot).or_default().insert(&part.host.name);
+        }
+    }
+    let several = names.into_values().filter(|names| names.len() > 1);
+    let mut all: Vec<Vec<String>> = several
+        .map(|names| names.into_iter().cloned().collect())
+        .collect();
+    all.sort();
+    all
 }

@@ -172,6 +172,9 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     if fleet.kind == PartKind::Sitting && hosts < HOSTS_QUOTED {
         caveats.push(Caveat::FewHosts { hosts });
     }
+    caveats.extend(fleet.one_machine.iter().map(|hosts| Caveat::OneMachine {
+        hosts: hosts.clone(),
+    }));
     let main = fleet.classes.first().filter(|class| class.is_over_hosts);
     for cell in main
         .iter()
@@ -216,7 +219,7 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     }
     if fleet.agree == Some(false) {
         caveats.push(Caveat::ClassesDiffer {
-            classes: fleet.classes.len(),
+            classes: fleet.classes.len() - fleet.classes_too_small,
         });
     }
     caveats

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use octavo_device::profile::Profile;
 
 use super::{
-    Findings, GroupFindings, LENGTHS, RampEnd, ScreenedPasses, WARM_UP,
+    ClassFindings, Findings, GroupFindings, LENGTHS, RampEnd, ScreenedPasses, WARM_UP,
     cell::{ByCell, Predicted},
     fleet::{ClassParts, Fleet},
     found_caveats::{found_caveats, is_of_one_course, of_fleet},
@@ -20,7 +20,8 @@ use crate::{
     limits::StorageLimits,
     lockstep::{self, Horizon, HostRatios, Judgement, Slice, over_hosts},
     own_sizes::ChosenSizes,
-    plan::{Design, Plan},
+    part::StoredPart,
+    plan::{Cell, Design, Plan},
     prediction::{Expected, OtherDisk},
     record::{Figures, Source},
     statistics::Decision,
@@ -36,14 +37,46 @@ impl Findings {
     /// When the store cannot be read or holds what Octavo does not write.
     pub fn read(store: &Store) -> Result<Option<Self>, StoreError> {
         let parts = store.parts()?;
-        if parts.is_empty() {
-            let read = Self::read_alone(store, &BTreeMap::new())?;
-            return Ok(read.map(|(findings, _)| findings));
+        let mut read = Self::read_classes(store, &parts)?.into_iter();
+        let Some((mut findings, first)) = read.next() else {
+            // Without parts, or where none counts.
+            let Some((mut findings, _)) = Self::read_alone(store, &BTreeMap::new())? else {
+                return Ok(None);
+            };
+            findings.add_fleet(store, &parts, Vec::new())?;
+            return Ok(Some(findings));
+        };
+        let others = read.map(|(_, class)| class);
+        findings.add_fleet(store, &parts, [first].into_iter().chain(others).collect())?;
+        Ok(Some(findings))
+    }
+
+    /// Reads what hosts of each class say by themselves, in the order of [`Self::read`]; one result of a
+    /// store without parts.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn by_class(store: &Store) -> Result<Vec<Self>, StoreError> {
+        let parts = store.parts()?;
+        let read = Self::read_classes(store, &parts)?;
+        if read.is_empty() {
+            return Ok(Self::read(store)?.into_iter().collect());
         }
-        let classes = store.classes(&parts)?;
-        let classes = ClassParts::of(&parts, &classes);
-        let mut first = None;
-        let mut of_classes = Vec::new();
+        let add = |(mut findings, class): (Self, ClassFindings)| {
+            findings.add_fleet(store, &parts, vec![class])?;
+            Ok(findings)
+        };
+        read.into_iter().map(add).collect()
+    }
+
+    /// What the parts say that count, by class.
+    fn read_classes(
+        store: &Store,
+        parts: &[StoredPart],
+    ) -> Result<Vec<(Self, ClassFindings)>, StoreError> {
+        let names = store.classes(parts)?;
+        let classes = ClassParts::of(parts, &names);
+        let mut all = Vec::new();
         for class in &classes {
             let copy = match classes.len() {
                 1 => None,
@@ -55,23 +88,35 @@ impl Findings {
             };
             let plan = &findings.plan;
             let found = (&*plan.groups(), &*findings.groups);
-            of_classes.push(class.findings(&parts, found, &ratios, plan.margin));
-            first = first.or(Some(findings));
+            let of_class = class.findings(parts, found, &ratios, plan.margin);
+            all.push((findings, of_class));
         }
-        let mut findings = match first {
-            Some(findings) => findings,
-            // No part counts.
-            None => match Self::read_alone(store, &BTreeMap::new())? {
-                Some((findings, _)) => findings,
-                None => return Ok(None),
-            },
+        Ok(all)
+    }
+
+    /// Adds what is known of parts and of their hosts, if there are any.
+    fn add_fleet(
+        &mut self,
+        store: &Store,
+        parts: &[StoredPart],
+        classes: Vec<ClassFindings>,
+    ) -> Result<(), StoreError> {
+        let groups = self.plan.groups().len();
+        let Some(fleet) = Fleet::new(parts, classes, groups, &store.boots()?) else {
+            return Ok(());
         };
-        if let Some(fleet) = Fleet::new(&parts, of_classes, findings.plan.groups().len()) {
-            findings.caveats.extend(of_fleet(&fleet));
-            caveats::sort(&mut findings.caveats);
-            findings.fleet = Some(fleet);
+        if !fleet.missing.is_empty() {
+            // That it is missing is said of the parts.
+            let failed = &self.runs_failed;
+            let is_missing = |cell: &Cell| !failed.iter().any(|run| run.cell == *cell);
+            self.caveats.retain(
+                |caveat| !matches!(caveat, Caveat::NoReference { cell } if is_missing(cell)),
+            );
         }
-        Ok(Some(findings))
+        self.caveats.extend(of_fleet(&fleet));
+        caveats::sort(&mut self.caveats);
+        self.fleet = Some(fleet);
+        Ok(())
     }
 
     /// What a store says whose sittings were on these hosts.

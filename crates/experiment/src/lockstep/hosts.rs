@@ -24,6 +24,9 @@ pub const HOSTS_MIN: usize = 3;
 /// what it is with many, with 2 it is 2.2 times, and s itself is hardly known. Chosen.
 pub const HOSTS_QUOTED: usize = 6;
 
+/// Of more hosts than this nobody can tell how many decide something. Chosen.
+const MORE_MAX: usize = 100;
+
 /// What the hosts said of a cell beside its group's reference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CellOfHost {
@@ -66,6 +69,23 @@ impl CellOfHost {
             * deviation
             * (1.0 + 1.0 / count).sqrt();
         Some(Interval::of_logs(mean(&logs), half, logs.len()))
+    }
+
+    /// How many more hosts would decide it that have the same mean and are as far apart: the fewest with whom
+    /// the interval over all would not be open. `None` where it is decided, of fewer than [`HOSTS_MIN`], and
+    /// beyond 100 hosts.
+    pub fn more(&self, comparisons: usize, margin: f64) -> Option<usize> {
+        let logs = self.all();
+        let deviation = self.deviation().filter(|_| logs.len() >= HOSTS_MIN)?;
+        let center = mean(&logs);
+        let is_decided = |hosts: &usize| {
+            let count = *hosts as f64;
+            let half =
+                critical_t(error_of_one(comparisons), count - 1.0) * deviation / count.sqrt();
+            decision(&Interval::of_logs(center, half, *hosts), margin) != Decision::Open
+        };
+        let hosts = (logs.len()..=MORE_MAX).find(is_decided)?;
+        Some(hosts - logs.len()).filter(|more| *more > 0)
     }
 
     /// The hosts whose ratio is on the other side of 1 than the mean of all, by more than the margin.
@@ -154,13 +174,29 @@ fn ratios(groups: &[Group], alone: &[(usize, Judgement)]) -> HostRatios {
             for (&cell, candidate) in group.cells.iter().zip(&of_group.candidates) {
                 let sittings = candidate.by_sitting.iter();
                 let logs: Vec<f64> = sittings.map(|(_, ratio)| ratio.estimate.ln()).collect();
-                if !logs.is_empty() && cell != group.reference_cell() {
+                let of_level = |cell| {
+                    Some(
+                        judged
+                            .levels
+                            .throughput(cell, error_of_one(1))?
+                            .estimate
+                            .ln(),
+                    )
+                };
+                let reference = group.reference_cell();
+                let own = (!logs.is_empty() && cell != reference).then(|| mean(&logs));
+                if let Some(own) = own {
                     let of_cell = ratios.cells.entry(cell).or_default();
-                    of_cell.logs.insert(*host, mean(&logs));
+                    of_cell.logs.insert(*host, own);
                 }
-                if let Some(throughput) = judged.levels.throughput(cell, error_of_one(1)) {
+                // Of a cell with a ratio the throughput that this ratio makes of the reference's.
+                let throughput = match own.zip(of_level(reference)) {
+                    Some((own, reference)) => Some(reference + own),
+                    None => of_level(cell),
+                };
+                if let Some(throughput) = throughput {
                     let of_cell = ratios.throughputs.entry(cell).or_default();
-                    of_cell.insert(*host, throughput.estimate.ln());
+                    of_cell.insert(*host, throughput);
                 }
             }
         }
@@ -350,6 +386,22 @@ mod tests {
     }
 
     #[test]
+    fn as_many_hosts_are_said_to_be_missing_as_decide_it() {
+        let three = cell(&[0.0, 0.05, 0.1]);
+        // ±t(0.975, n - 1) · 0.05 / √n around 0.05: 0.124 with 3, 0.0796 with 4, 0.0621 with 5, 0.0525 with 6
+        // and 0.0462 with 7, of which the last one alone is below 0.05.
+        assert_eq!(three.more(1, 0.03), Some(4));
+        // Two comparisons take longer.
+        assert!(three.more(2, 0.03) > three.more(1, 0.03));
+        // 4.303 · 0.01 / √3 is 0.0248.
+        let level = cell(&[-0.01, 0.0, 0.01]);
+        assert!(level.more(1, 0.03).is_none(), "±2.5% of 3% is decided");
+        assert_eq!(cell(&[0.1, 0.1001, 0.0999]).more(1, 0.03), None);
+        assert_eq!(cell(&[0.0, 0.1]).more(1, 0.03), None);
+        assert_eq!(cell(&[-1.0, 0.0, 1.03]).more(1, 0.03), None);
+    }
+
+    #[test]
     fn hosts_that_say_the_opposite_are_named() {
         assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.03), [2]);
         assert_eq!(cell(&[-0.2, -0.2, 0.1]).against(0.03), [2]);
@@ -400,5 +452,9 @@ mod tests {
         let both = [0, 1].map(|cell| judgement.groups[0].candidates[cell].throughput.unwrap());
         let quotient = both[1].estimate / both[0].estimate;
         assert!((quotient - ratio.estimate).abs() < 1e-9);
+        for host in 0..5 {
+            let between = ratios.throughputs[&1][&host] - ratios.throughputs[&0][&host];
+            assert!((between - ratios.cells[&1].logs[&host]).abs() < 1e-12);
+        }
     }
 }

@@ -7,7 +7,7 @@ type FactOf<'a> = (&'a str, &'a str, &'a str);
 /// of these, series of the kernel, storage and build. The database's version is of the plan, which is
 /// the same for all.
 ///
-/// Memory is taken to the GiB, as machines of one type differ by some MiB.
+/// Memory is what was bought, [rounded up](bought): machines of one type differ by what their kernels keep.
 pub(crate) fn class<'a>(facts: impl IntoIterator<Item = FactOf<'a>>, octavo: &str) -> String {
     let facts: Vec<FactOf<'a>> = facts.into_iter().collect();
     let machine = |name: &str| {
@@ -18,7 +18,7 @@ pub(crate) fn class<'a>(facts: impl IntoIterator<Item = FactOf<'a>>, octavo: &st
     };
     let mut parts: Vec<String> = Vec::new();
     parts.extend(machine("cpu"));
-    parts.extend(machine("memory").map(|memory| rounded(&memory)));
+    parts.extend(machine("memory").map(|memory| bought(&memory)));
     for limit in ["cpu limit", "memory limit"] {
         let set = machine(limit).filter(|set| set != "none");
         parts.extend(set.map(|set| format!("{limit} {set}")));
@@ -83,15 +83,18 @@ fn is_of(topic: &str, wanted: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// `15.6 GiB` to `16 GiB`; what is no size stays.
-fn rounded(memory: &str) -> String {
+/// `15.6 GiB` to `16 GiB`: up to the next eighth of a power of two, such as 14, 15, 16, 18, 20. Kernels and
+/// firmware keep 1 to 4% of what is there, and more is never seen. What is no size in GiB stays.
+fn bought(memory: &str) -> String {
     let amount = memory
         .strip_suffix(" GiB")
-        .and_then(|of| of.parse::<f64>().ok());
-    match amount {
-        Some(amount) => format!("{amount:.0} GiB"),
-        None => memory.to_owned(),
-    }
+        .and_then(|of| of.parse::<f64>().ok())
+        .filter(|amount| *amount >= 1.0 && amount.is_finite());
+    let Some(amount) = amount else {
+        return memory.to_owned();
+    };
+    let step = amount.log2().ceil().exp2() / 16.0;
+    format!("{} GiB", (amount / step).ceil() * step)
 }
 
 /// `Linux 6.1.0-18-amd64 x86_64` to `Linux 6.1`.
@@ -139,7 +142,19 @@ mod tests {
         // Of what is not known nothing is said.
         assert_eq!(class([], "0.1.0"), "octavo 0.1.0");
         assert_eq!(series("Linux"), "Linux");
-        assert_eq!(rounded("512 MiB"), "512 MiB");
+        for (seen, wanted) in [
+            ("512 MiB", "512 MiB"),
+            ("15.4 GiB", "16 GiB"),
+            ("15.6 GiB", "16 GiB"),
+            ("16.0 GiB", "16 GiB"),
+            ("1.9 GiB", "2 GiB"),
+            ("29.9 GiB", "30 GiB"),
+            ("139.7 GiB", "144 GiB"),
+            ("755.3 GiB", "768 GiB"),
+            ("nan GiB", "nan GiB"),
+        ] {
+            assert_eq!(bought(seen), wanted);
+        }
     }
 
     #[test]

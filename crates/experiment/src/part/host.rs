@@ -36,6 +36,15 @@ impl Host {
         Self::of(&key, name)
     }
 
+    /// What tells this boot of this machine's kernel from others (`random/boot_id`, proc(5)), as hexadecimal
+    /// digits from which it does not follow. Containers have that of the machine, and so have copies of a
+    /// virtual machine that was running. `None` where the system does not say.
+    pub(crate) fn boot() -> Option<String> {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let id = id.trim();
+        (!id.is_empty()).then(|| Self::of(&format!("boot\n{id}"), String::new()).id)
+    }
+
     /// The machine that whoever schedules calls so, where programs see a container's id and name.
     pub fn named(name: &str) -> Self {
         Self::of(&format!("named\n{name}"), name.to_owned())
@@ -68,6 +77,7 @@ mod tests {
         assert_eq!(one.id.len(), 16);
         assert!(!"0123456789abcdef".contains(&one.id[..4]), "{}", one.id);
         assert_eq!(Host::here(), Host::here());
+        assert_eq!(Host::boot(), Host::boot());
         assert_eq!(Host::named("n1"), Host::named("n1"));
         assert_ne!(Host::named("n1").id, Host::named("n2").id);
     }

@@ -43,6 +43,11 @@ const OF_PARTS: [(&str, &str); 3] = [
     ("part_snapshot", "snapshot"),
 ];
 
+/// The topic of what a part's host was at that time …
+const HOST: &str = "host";
+/// … with the name of its boot.
+const BOOT: &str = "boot";
+
 /// Statements that copying a part has, and some more, so that none is prepared twice.
 const STATEMENTS: usize = 64;
 
@@ -81,6 +86,30 @@ impl Store {
             Ok(())
         })?;
         Ok(session)
+    }
+
+    /// Keeps which boot of a machine a part was carried out in; the first one stays.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(crate) fn put_boot(&mut self, boot: Option<String>) -> Result<(), StoreError> {
+        match boot {
+            Some(boot) => self.put_facts(HOST, &[(BOOT, boot)]),
+            None => Ok(()),
+        }
+    }
+
+    /// The boots of machines in which parts were carried out, by the part's id, as far as they are known.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn boots(&self) -> Result<BTreeMap<String, String>, StoreError> {
+        let all = self.collect(
+            "SELECT part, value FROM part_fact WHERE topic = ?1 AND name = ?2",
+            &[&HOST, &BOOT],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        Ok(all.into_iter().collect())
     }
 
     /// Keeps how a part ended.
@@ -198,6 +227,15 @@ impl Store {
     /// When the store cannot be read.
     pub(crate) fn columns(&self) -> Result<Columns, StoreError> {
         Columns::of(&self.connection).map_err(|error| self.error(error))
+    }
+
+    /// Has all that is read of it from now on be of one moment, until it is closed. Locks are taken once.
+    ///
+    /// # Errors
+    /// When SQLite refuses it.
+    pub(crate) fn hold_still(&self) -> Result<(), StoreError> {
+        let begun = self.connection.execute_batch("BEGIN DEFERRED");
+        begun.map_err(|error| self.error(error))
     }
 
     /// Whether all can be read that is wanted of a store whose parts are to be taken: what cannot would
@@ -725,8 +763,8 @@ fn put_once(
     })?;
     for row in rows {
         let (topic, name, value): (String, String, String) = row?;
-        // Each program was called in its own way.
-        if topic == "octavo" {
+        // Each program was called in its own way, and hosts start anew.
+        if topic == "octavo" || topic == HOST {
             continue;
         }
         if topic == CHANGED {

@@ -275,7 +275,12 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
     let source = findings.source.name();
     let is_known = |cell: &CellFindings| cell.throughput.is_some();
     if !group.cells.iter().any(is_known) {
-        return Some(("no answer yet".into(), format!("nothing was {source} yet.")));
+        let missing = findings.fleet.iter().any(|fleet| !fleet.missing.is_empty());
+        let why = match missing {
+            true => format!("what was to be {source} is in a part that is missing."),
+            false => format!("nothing was {source} yet."),
+        };
+        return Some(("no answer yet".into(), why));
     }
     if let Verdict::Alone { level } = &group.verdict {
         return Some((

@@ -321,6 +321,11 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             seconds(*budget_s)
         ),
         Caveat::FewHosts { hosts } => few_hosts(*hosts),
+        Caveat::OneMachine { hosts } => format!(
+            "{} are one machine under several names, or copies of a running one: they had the same boot. \
+             Intervals take them for several hosts. Name each machine once (--host).",
+            list(hosts, "and")
+        ),
         Caveat::HostsAgainst { level, hosts, of } => format!(
             "{} of {} {} the opposite of {}: {}. What is best on the mean of hosts is not best on each.",
             hosts.len(),

@@ -13,7 +13,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{distinct, estimate, join, list},
+    number::{counted, distinct, estimate, join, list},
 };
 
 /// What would settle what is open, and measure what there was no time for: its names with the
@@ -79,6 +79,32 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     // A part of something larger does not know the budget of that.
     let command = findings.command.as_ref()?;
     Some((purpose, format!("{} {with}", without_passes(command))))
+}
+
+/// How many more hosts would settle what is open over hosts, if they say the same.
+pub(crate) fn more_hosts(findings: &Findings) -> Option<String> {
+    let fleet = findings.fleet.as_ref()?;
+    let class = fleet.classes.first().filter(|class| class.is_over_hosts)?;
+    let groups = class.groups.iter().zip(&findings.groups);
+    let open = groups.flat_map(|(group, of_plan)| {
+        let cells = group.cells.iter().zip(&of_plan.cells);
+        cells.filter_map(move |(cell, of_plan)| {
+            let name = naming::cell(findings, of_plan);
+            let name = match group.name.as_str() {
+                "" => name,
+                group => format!("{name} with {group}"),
+            };
+            Some((name, cell.more_hosts?))
+        })
+    });
+    let open: Vec<(String, usize)> = open.collect();
+    let most = open.iter().map(|(_, more)| *more).max()?;
+    let names: Vec<String> = open.into_iter().map(|(name, _)| name).collect();
+    Some(format!(
+        "To settle {}, about {} like these would do, if they say the same.",
+        list(distinct(names), "and"),
+        counted(most, "more host")
+    ))
 }
 
 /// A command without the passes that it had.

@@ -3,6 +3,8 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
 };
 
 use schemars::JsonSchema;
@@ -142,31 +144,60 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
     Ok(merged)
 }
 
+/// Stores that each reader is ahead of the one that is taken: each is open.
+const AHEAD: usize = 8;
+
 fn take_all(store: &mut Store, inputs: &[PathBuf], merged: &mut Merged) -> Result<(), MergeError> {
     let columns = store.columns()?;
-    for input in inputs {
-        let path = match input.is_dir() {
-            true => input.join(STORE),
-            false => input.clone(),
-        };
-        if is_same(&path, store.path()) {
-            continue;
-        }
-        match take(store, &path, &columns) {
-            Ok(None) => {}
-            Ok(Some(taken)) => {
-                merged.taken += taken;
-                merged.stores += 1;
+    let own = store.path().canonicalize().ok();
+    let paths = inputs.iter().map(|input| match input.is_dir() {
+        true => input.join(STORE),
+        false => input.clone(),
+    });
+    let paths: Vec<PathBuf> = paths
+        .filter(|path| own.is_none() || path.canonicalize().ok() != own)
+        .collect();
+    // Reading one takes longer than writing another. They are taken in their order, which decides how
+    // rows are numbered.
+    let readers = thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1));
+    thread::scope(|scope| {
+        let receivers: Vec<_> = (0..readers)
+            .map(|reader| {
+                let (sender, receiver) = mpsc::sync_channel(AHEAD);
+                let own = paths.iter().skip(reader).step_by(readers);
+                scope.spawn(move || {
+                    for path in own {
+                        if sender.send(examined(path)).is_err() {
+                            return;
+                        }
+                    }
+                });
+                receiver
+            })
+            .collect();
+        for (path, receiver) in paths.iter().zip(receivers.iter().cycle()) {
+            // A reader that ended without an answer has panicked, and so does the scope.
+            let Ok(found) = receiver.recv() else { break };
+            let taken = found.and_then(|found| match found {
+                Some(found) => take(store, path, &found, &columns).map(Some),
+                None => Ok(None),
+            });
+            match taken {
+                Ok(None) => {}
+                Ok(Some(taken)) => {
+                    merged.taken += taken;
+                    merged.stores += 1;
+                }
+                // Whatever is wrong with one of them is not to hold up the others.
+                Err(MergeError::Store(error)) if is_of_one(&error) => merged.unread.push(Unread {
+                    store: path.clone(),
+                    reason: error.to_string(),
+                }),
+                Err(error) => return Err(error),
             }
-            // Whatever is wrong with one of them is not to hold up the others.
-            Err(MergeError::Store(error)) if is_of_one(&error) => merged.unread.push(Unread {
-                store: path,
-                reason: error.to_string(),
-            }),
-            Err(error) => return Err(error),
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Whether an error is of the store that is read.
@@ -180,13 +211,20 @@ fn is_of_one(error: &StoreError) -> bool {
     )
 }
 
-/// Takes the parts of the store at `path`; how many, or `None` where nothing was kept in it yet, as by
-/// a sitting that was killed in its first moment.
-fn take(store: &mut Store, path: &Path, columns: &Columns) -> Result<Option<usize>, MergeError> {
+/// A store whose parts can be taken.
+struct Examined {
+    store: Store,
+    first: StoredPart,
+}
+
+/// The store at `path`, all of which can be read; `None` where nothing was kept in it yet, as by a sitting
+/// that was killed in its first moment.
+fn examined(path: &Path) -> Result<Option<Examined>, MergeError> {
     let other = match Store::open(path) {
         Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => return Ok(None),
         opened => opened?,
     };
+    other.hold_still()?;
     let Some(first) = other.first_part()? else {
         if !other.has_sessions()? {
             return Ok(None);
@@ -195,7 +233,6 @@ fn take(store: &mut Store, path: &Path, columns: &Columns) -> Result<Option<usiz
             store: path.to_owned(),
         });
     };
-    check_division(store, &first, path)?;
     let Some(plan) = other.plan()? else {
         return Ok(None);
     };
@@ -203,8 +240,22 @@ fn take(store: &mut Store, path: &Path, columns: &Columns) -> Result<Option<usiz
         .workload(plan.data[0])
         .map_err(|error| other.damaged("plan", error))?;
     other.examine_parts(workload.transactions())?;
-    store.take_plan(&other)?;
-    Ok(Some(store.absorb(&other, columns)?))
+    Ok(Some(Examined {
+        store: other,
+        first,
+    }))
+}
+
+/// Takes the parts of the store at `path`; how many.
+fn take(
+    store: &mut Store,
+    path: &Path,
+    other: &Examined,
+    columns: &Columns,
+) -> Result<usize, MergeError> {
+    check_division(store, &other.first, path)?;
+    store.take_plan(&other.store)?;
+    Ok(store.absorb(&other.store, columns)?)
 }
 
 /// Refuses shards of another division than those that are there, and shards beside sittings.
@@ -239,9 +290,4 @@ fn settle(store: &mut Store) -> Result<(), StoreError> {
         .map(|part| part.id.as_str())
         .collect();
     store.keep_once(|part| counting.contains(part.id.as_str()))
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    real(one).is_some() && real(one) == real(other)
 }

@@ -3,7 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use octavo_experiment::{directory::STORE, findings::Findings, store::Store};
+use octavo_experiment::{
+    directory::STORE,
+    findings::Findings,
+    store::{Store, StoreError},
+};
 
 use crate::{failure::Failure, flags::ReportFlags, output, print};
 
@@ -26,22 +30,40 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
 
 /// What the store at `path`, or in the directory `path`, says.
 pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
+    let all = read(path, |store| {
+        Ok(Findings::read(store)?.into_iter().collect())
+    })?;
+    all.into_iter().next().ok_or_else(|| no_plan(path))
+}
+
+/// What it says of each class of hosts, if it was merged; else of all.
+pub(crate) fn findings_by_class(path: &Path) -> Result<Vec<Findings>, Failure> {
+    let all = read(path, Findings::by_class)?;
+    match all.is_empty() {
+        true => Err(no_plan(path)),
+        false => Ok(all),
+    }
+}
+
+fn no_plan(path: &Path) -> Failure {
+    Failure::Input(anyhow!(
+        "{} holds no plan yet; repeat the command that made it",
+        store_at(path).display()
+    ))
+}
+
+fn read(
+    path: &Path,
+    read: impl Fn(&Store) -> Result<Vec<Findings>, StoreError>,
+) -> Result<Vec<Findings>, Failure> {
     if path.join("a-b").join(STORE).exists() {
         return Err(Failure::Input(anyhow!(
             "{0} is of octavo ab: name {0}/a-b, or {0}/a-a for A beside itself",
             path.display()
         )));
     }
-    let path = store_at(path);
-    let store = Store::open(&path).map_err(Failure::input)?;
-    Findings::read(&store)
-        .map_err(Failure::input)?
-        .ok_or_else(|| {
-            Failure::Input(anyhow!(
-                "{} holds no plan yet; repeat the command that made it",
-                path.display()
-            ))
-        })
+    let store = Store::open(&store_at(path)).map_err(Failure::input)?;
+    read(&store).map_err(Failure::input)
 }
 
 /// The store at `path`, which may be its directory.

@@ -7,7 +7,7 @@ use octavo_device::catalog::Entry;
 use octavo_experiment::{
     findings::Findings,
     plan::file::read_prices,
-    prices::{Prices, plain},
+    prices::{Prices, StoragePrice, plain},
     store::Store,
     value::{Results, Value, ValueError},
 };
@@ -40,7 +40,7 @@ fn found(flags: &ValueFlags) -> Result<Value, Failure> {
     let mut read: Vec<(String, Findings)> = Vec::new();
     let mut stores: Vec<PathBuf> = Vec::new();
     for path in &flags.results {
-        let findings = report::findings(path)?;
+        let findings = report::findings_by_class(path)?;
         let store = report::store_at(path);
         let place = store.canonicalize().unwrap_or_else(|_| store.clone());
         if stores.contains(&place) {
@@ -52,13 +52,15 @@ fn found(flags: &ValueFlags) -> Result<Value, Failure> {
         stores.push(place);
         let kept = Store::open(&store).and_then(|store| store.prices());
         prices = prices.or(kept.map_err(Failure::input)?);
-        read.push((name(path), findings));
+        read.extend(findings.into_iter().map(|of| (name(path), of)));
     }
     let results: Vec<Results<'_>> = read
         .iter()
         .map(|(name, findings)| Results { name, findings })
         .collect();
-    let value = Value::of_results(&results, prices, &devices, flags.times).map_err(|error| {
+    check_hosts(flags, &results)?;
+    let value = Value::of_results(&results, prices, &devices, flags.times, flags.hold);
+    let value = value.map_err(|error| {
         Failure::Input(match error {
             ValueError::NoPrice => anyhow!(
                 "nothing has a price; add --memory-price 5/GiB, --machine-price 2000 and \
@@ -94,10 +96,15 @@ fn name(path: &Path) -> String {
 
 fn of_flags(flags: &ValueFlags) -> Prices {
     let named = flags.storage_price.iter().chain(&flags.device);
+    let machines = || flags.machine_price.iter();
     Prices {
         currency: flags.currency.clone(),
         memory: flags.memory_price,
-        machine: flags.machine_price,
+        machine: machines().find(|of| of.name.is_empty()).map(|of| of.price),
+        hosts: machines()
+            .filter(|of| !of.name.is_empty())
+            .map(|of| (of.name.clone(), of.price))
+            .collect(),
         storages: named
             .map(|of| (of.name.clone(), of.price.clone()))
             .collect(),
@@ -106,9 +113,27 @@ fn of_flags(flags: &ValueFlags) -> Prices {
 
 /// Refuses two prices of one storage.
 fn check_prices(flags: &ValueFlags) -> Result<(), Failure> {
-    let named: Vec<&NamedPrice> = flags.storage_price.iter().chain(&flags.device).collect();
+    for (place, one) in flags.machine_price.iter().enumerate() {
+        let before = &flags.machine_price[..place];
+        let other = before
+            .iter()
+            .find(|other| other.name == one.name && other.price != one.price);
+        if let Some(other) = other {
+            return Err(Failure::Input(anyhow!(
+                "{} has two prices, {} and {}; give one",
+                match one.name.as_str() {
+                    "" => "the machine",
+                    host => host,
+                },
+                other.price.get(),
+                one.price.get()
+            )));
+        }
+    }
+    let named: Vec<&NamedPrice<StoragePrice>> =
+        flags.storage_price.iter().chain(&flags.device).collect();
     for (place, one) in named.iter().enumerate() {
-        let is_other = |other: &&&NamedPrice| {
+        let is_other = |other: &&&NamedPrice<StoragePrice>| {
             plain(&other.name) == plain(&one.name) && other.price.get() != one.price.get()
         };
         if let Some(other) = named[..place].iter().find(is_other) {
@@ -128,7 +153,7 @@ fn check_prices(flags: &ValueFlags) -> Result<(), Failure> {
 
 /// The devices of `--device`, which have to be there.
 fn named_devices(flags: &ValueFlags) -> Result<Vec<(String, Entry)>, Failure> {
-    let entry = |of: &NamedPrice| {
+    let entry = |of: &NamedPrice<StoragePrice>| {
         if of.name.is_empty() {
             return Err(Failure::Input(anyhow!(
                 "--device needs a name and a price; write --device nvme-tlc=120"
@@ -140,10 +165,23 @@ fn named_devices(flags: &ValueFlags) -> Result<Vec<(String, Entry)>, Failure> {
     flags.device.iter().map(entry).collect()
 }
 
+/// Refuses names of `--machine-price` that are no host's.
+fn check_hosts(flags: &ValueFlags, results: &[Results<'_>]) -> Result<(), Failure> {
+    let is_here = |name: &str| results.iter().any(|of| of.has_host(name));
+    let mut named = flags.machine_price.iter().filter(|of| !of.name.is_empty());
+    match named.find(|of| !is_here(&of.name)) {
+        None => Ok(()),
+        Some(of) => Err(Failure::Input(anyhow!(
+            "--machine-price: no host '{}' here; name one that section Hosts of octavo report has",
+            of.name
+        ))),
+    }
+}
+
 /// Refuses names of `--storage-price` that are no storage's. Those of a file, which may be of
 /// many stores, are told instead.
 fn check_names(flags: &ValueFlags, value: &Value) -> Result<(), Failure> {
-    let is_unused = |of: &&NamedPrice| value.unused.contains(&of.name);
+    let is_unused = |of: &&NamedPrice<StoragePrice>| value.unused.contains(&of.name);
     match flags.storage_price.iter().find(is_unused) {
         None => Ok(()),
         Some(of) => {
@@ -153,7 +191,7 @@ fn check_names(flags: &ValueFlags, value: &Value) -> Result<(), Failure> {
     }
 }
 
-fn unknown(of: &NamedPrice, known: &[String]) -> anyhow::Error {
+fn unknown(of: &NamedPrice<StoragePrice>, known: &[String]) -> anyhow::Error {
     anyhow!(
         "--storage-price: no storage '{}' here; name {} or a device that octavo devices lists",
         of.name,
@@ -173,11 +211,11 @@ mod tests {
             ("device:ec = 600", "device:ec", 600.0),
             ("/mnt/a=b=2/GB for 3GB", "/mnt/a=b", 6.0),
         ] {
-            let of: NamedPrice = text.parse().unwrap();
+            let of: NamedPrice<StoragePrice> = text.parse().unwrap();
             assert_eq!((of.name.as_str(), of.price.get()), (name, price), "{text}");
         }
-        assert!("ec=".parse::<NamedPrice>().is_err());
-        assert!("ec".parse::<NamedPrice>().is_err());
+        assert!("ec=".parse::<NamedPrice<StoragePrice>>().is_err());
+        assert!("ec".parse::<NamedPrice<StoragePrice>>().is_err());
     }
 
     #[test]

@@ -10,6 +10,8 @@ use serde::{Serialize, Serializer};
 
 /// What the names of storages follow in facts.
 const STORAGE: &str = "storage ";
+/// … and those of hosts.
+const HOST: &str = "host ";
 
 /// The least and the largest price. Chosen: what is beyond these is a slip, and sums and
 /// ratios of what is within them are finite.
@@ -28,6 +30,10 @@ pub struct Prices {
     pub memory: Option<MemoryPrice>,
     /// The machine without memory and storage.
     pub machine: Option<Price>,
+    /// Machines by the name of a host, in the place of `machine`: it stands for all hosts of its class.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "std::collections::BTreeMap<String, Price>")]
+    pub hosts: Vec<(String, Price)>,
     /// Storages by name: as the plan names them (`device:NAME` or `NAME`, a path, empty for
     /// the directory that the experiment works in), or a device of the catalog.
     #[serde(serialize_with = "by_name")]
@@ -251,8 +257,8 @@ impl fmt::Display for StoragePrice {
     }
 }
 
-fn by_name<S: Serializer>(storages: &[(String, StoragePrice)], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(storages.iter().map(|(name, price)| (name, price)))
+fn by_name<S: Serializer, P: Serialize>(prices: &[(String, P)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(prices.iter().map(|(name, price)| (name, price)))
 }
 
 impl Serialize for StoragePrice {
@@ -316,10 +322,13 @@ fn unit_bytes(unit: &str, units: &[(&'static str, f64)]) -> Result<f64, PriceErr
 impl Prices {
     /// Whether nothing has a price.
     pub fn is_empty(&self) -> bool {
-        self.memory.is_none() && self.machine.is_none() && self.storages.is_empty()
+        self.memory.is_none()
+            && self.machine.is_none()
+            && self.hosts.is_empty()
+            && self.storages.is_empty()
     }
 
-    /// These, where they say something, else the others: of each storage too.
+    /// These, where they say something, else the others: of each storage and host too.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         let mut storages = self.storages;
@@ -331,10 +340,17 @@ impl Prices {
                 storages.push((name, price));
             }
         }
+        let mut hosts = self.hosts;
+        for (name, price) in others.hosts {
+            if !hosts.iter().any(|(known, _)| *known == name) {
+                hosts.push((name, price));
+            }
+        }
         Self {
             currency: self.currency.or(others.currency),
             memory: self.memory.or(others.memory),
             machine: self.machine.or(others.machine),
+            hosts,
             storages,
         }
     }
@@ -347,6 +363,10 @@ impl Prices {
                 "currency" => prices.currency = value.parse().ok(),
                 "memory" => prices.memory = value.parse().ok(),
                 "machine" => prices.machine = value.parse().ok(),
+                name if name.starts_with(HOST) => {
+                    let host = name.strip_prefix(HOST).map(str::to_owned);
+                    prices.hosts.extend(host.zip(value.parse().ok()));
+                }
                 name => {
                     let storage = name.strip_prefix(STORAGE).map(str::to_owned);
                     prices.storages.extend(storage.zip(value.parse().ok()));
@@ -370,7 +390,9 @@ impl Prices {
             .storages
             .iter()
             .map(|(name, price)| (format!("{STORAGE}{name}"), price.to_string()));
-        named.chain(storages).collect()
+        let hosts = self.hosts.iter();
+        let hosts = hosts.map(|(name, price)| (format!("{HOST}{name}"), price.get().to_string()));
+        named.chain(hosts).chain(storages).collect()
     }
 }
 

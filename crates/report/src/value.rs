@@ -4,8 +4,8 @@ use octavo_experiment::{
     record::Source,
     statistics::Interval,
     value::{
-        BreakEven, BreakEvenPage, BufferCurve, Configuration, MemoryStep, RateSource, Setting,
-        Value, ValuedCell,
+        BreakEven, BreakEvenPage, BufferCurve, CellHolds, Configuration, Holds, MemoryStep,
+        RateSource, Setting, Value, ValuedCell,
     },
 };
 use octavo_units::PageSize;
@@ -13,10 +13,12 @@ use octavo_units::PageSize;
 use crate::{
     chart,
     document::{Block, Cell, Depth, Document, EXTRA, Section, Table, Tone},
-    number::{UNKNOWN, ends, join, number, seconds},
+    naming,
+    number::{UNKNOWN, distinct, ends, join, number, seconds},
     ramp::bar,
     sentence::{
-        before, is_predicted, money, per_money, share, value_answers, value_warnings, worth_rate,
+        before, demand, does, is_predicted, money, per_money, share, value_answers, value_warnings,
+        worth_rate,
     },
 };
 
@@ -26,7 +28,7 @@ const FIRST_ROWS: usize = 16;
 /// What throughput is worth.
 pub fn value(value: &Value) -> Document {
     let sections = [
-        summary, all_cells, steps, frontier, intervals, prices, method,
+        summary, holds, all_cells, steps, frontier, intervals, prices, method,
     ];
     let mut document = Document {
         origin: origin(value),
@@ -47,7 +49,7 @@ fn origin(value: &Value) -> String {
         Source::Predicted => format!("{} (predicted, not measured)", of.name),
         Source::Measured => format!("{} (measured)", of.name),
     });
-    format!("{}: {}", join(results, ", "), value.workload)
+    format!("{}: {}", join(distinct(results), ", "), value.workload)
 }
 
 fn summary(value: &Value) -> Section {
@@ -179,6 +181,45 @@ fn worth(cell: &ValuedCell) -> Option<Interval> {
     })
 }
 
+/// What each cell does of what is wanted.
+fn holds(value: &Value) -> Section {
+    let mut section = Section::new("holds", "What holds it").at(Depth::Evidence);
+    let Some(found) = &value.demand else {
+        return section;
+    };
+    let mut cells: Vec<(&ValuedCell, &CellHolds)> = value.cells.iter().zip(&found.cells).collect();
+    let cost_of = |cell: &ValuedCell| cell.cost.unwrap_or(f64::INFINITY);
+    cells.sort_by(|(one, _), (other, _)| cost_of(one).total_cmp(&cost_of(other)));
+    let mut table = Table::with_rows(
+        format!(
+            "{}, the cheapest first",
+            naming::capital(&demand(value, found))
+        ),
+        &cells,
+    )
+    .label("storage", |(cell, _)| cell.storage.clone())
+    .figure("memory", |(cell, _)| cell.memory.to_string())
+    .figure("page", |(cell, _)| cell.page_size.to_string());
+    if cells.iter().any(|(cell, _)| !cell.setting.is_empty()) {
+        table = table.prose("with", |(cell, _)| cell.setting.clone());
+    }
+    let table = table
+        .figure("cost", |(cell, _)| cost(value, cell))
+        .words("holds it", |(_, found)| match found.holds {
+            Holds::Yes => Cell::toned("yes", Tone::Good),
+            Holds::Open => Cell::toned("not decided", Tone::Plain),
+            Holds::No => Cell::toned("no", Tone::Plain),
+        })
+        .prose("does", |(_, found)| does(&found.at))
+        .build();
+    section.push(Block::Table(table));
+    section.paragraph(
+        "Intervals hold at 95% for all loads of all cells together. Clients wait for each answer before \
+         they ask again: where requests come at random, they also wait for each other, so keep room above.",
+    );
+    section
+}
+
 fn steps(value: &Value) -> Section {
     let mut section = Section::new("steps", "What each step of memory gives").at(Depth::Evidence);
     let mut steps: Vec<(&Setting, &BufferCurve, &MemoryStep)> = Vec::new();
@@ -308,6 +349,12 @@ fn prices(value: &Value) -> Section {
                 .map_or_else(unknown, |of| money(value, of.get())),
         ),
     ];
+    values.extend(
+        prices
+            .hosts
+            .iter()
+            .map(|(host, price)| (format!("machine like {host}"), money(value, price.get()))),
+    );
     values.extend(value.storages.iter().map(|of| {
         let price = of.price.map_or_else(unknown, |of| money(value, of));
         (of.name.clone(), price)
@@ -355,13 +402,14 @@ mod tests {
             currency: "EUR".parse().ok(),
             memory: "5/GiB".parse().ok(),
             machine: machine.map(|price| price.parse().unwrap()),
+            hosts: Vec::new(),
             storages: vec![(String::new(), "90".parse().unwrap())],
         };
         let results = [Results {
             name: "here",
             findings,
         }];
-        Value::of_results(&results, prices, &[], 1024.0).unwrap()
+        Value::of_results(&results, prices, &[], 1024.0, None).unwrap()
     }
 
     #[test]

@@ -7,7 +7,11 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use octavo_device::catalog::as_file;
-use octavo_experiment::prices::{Currency, MemoryPrice, Price, PriceError, StoragePrice};
+use octavo_experiment::{
+    prices::{Currency, MemoryPrice, Price, PriceError, StoragePrice},
+    value::Demand,
+};
+use octavo_units::{RateError, parse_duration};
 
 use super::shared::{CampaignFlags, FailIfFlag, directory};
 use crate::{
@@ -85,22 +89,23 @@ pub(crate) struct ValueFlags {
     #[arg(long, value_name = "PRICE/GiB", allow_hyphen_values = true)]
     pub(crate) memory_price: Option<MemoryPrice>,
 
-    /// Price of the machine without memory and storage
-    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
-    pub(crate) machine_price: Option<Price>,
+    /// Price of the machine without memory and storage; HOST=PRICE for merged hosts like HOST
+    #[arg(long, value_name = "[HOST=]PRICE", allow_hyphen_values = true)]
+    pub(crate) machine_price: Vec<NamedPrice<Price>>,
 
-    /// Price of a storage, such as 600 or '0.08/GB for 500GB'. STORAGE is a path or device of
-    /// the results; results with a single one need none. May be repeated
+    /// Price of a storage, such as 600 or '0.08/GB for 500GB'. Name it where there are several
     #[arg(long, value_name = "[STORAGE=]PRICE", allow_hyphen_values = true)]
-    pub(crate) storage_price: Vec<NamedPrice>,
+    pub(crate) storage_price: Vec<NamedPrice<StoragePrice>>,
 
-    /// Apply the five-minute rule to this device too: a name that octavo devices lists, or the
-    /// path of a file, with its price. May be repeated
+    /// Apply the five-minute rule to this device of octavo devices, or of a file, too
     #[arg(long, value_name = "DEVICE=PRICE", allow_hyphen_values = true)]
-    pub(crate) device: Vec<NamedPrice>,
+    pub(crate) device: Vec<NamedPrice<StoragePrice>>,
 
-    /// Buy the memory of the results this many times: 1024 where each MiB of cache and data
-    /// stands for a GiB
+    /// Name the cheapest that does so much, 99% of it within TIME, such as 500/s or 500/s,20ms
+    #[arg(long, value_name = "RATE[,TIME]", value_parser = demand)]
+    pub(crate) hold: Option<Demand>,
+
+    /// Buy the memory of the results this many times: 1024 where each MiB stands for a GiB
     #[arg(
         long,
         value_name = "N",
@@ -199,16 +204,29 @@ impl TypedValueParser for StudyParser {
     }
 }
 
-/// A storage or device with its price.
+/// Reads `500/s` or `500/s,20ms`.
+fn demand(text: &str) -> Result<Demand, String> {
+    let (rate, p99) = match text.split_once(',') {
+        Some((rate, p99)) => (rate, Some(p99.trim())),
+        None => (text, None),
+    };
+    let p99 = p99.map(parse_duration).transpose();
+    Ok(Demand {
+        rate: rate.parse().map_err(|error: RateError| error.to_string())?,
+        p99: p99.map_err(|error| error.to_string())?,
+    })
+}
+
+/// A storage, device or host with its price.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedPrice {
+pub(crate) struct NamedPrice<P> {
     /// Empty where none is given.
     pub(crate) name: String,
     /// What it costs.
-    pub(crate) price: StoragePrice,
+    pub(crate) price: P,
 }
 
-impl FromStr for NamedPrice {
+impl<P: FromStr<Err = PriceError>> FromStr for NamedPrice<P> {
     type Err = PriceError;
 
     /// Reads `NAME=PRICE` or `PRICE`; a path may have `=` in it, a price not.

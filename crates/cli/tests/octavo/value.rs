@@ -12,6 +12,11 @@ use crate::{complaint, octavo, refused};
 
 /// Results of three caches and two page sizes on a device.
 fn predicted(home: &Path, device: &str, caches: &str) -> PathBuf {
+    predicted_in(home, device, caches, 8)
+}
+
+/// The same, of so many passes.
+fn predicted_in(home: &Path, device: &str, caches: &str, passes: u32) -> PathBuf {
     let directory = home.join(device);
     let output = octavo()
         .arg("predict")
@@ -22,7 +27,7 @@ fn predicted(home: &Path, device: &str, caches: &str) -> PathBuf {
             "--memory=8MiB",
             "--warehouses=1",
             "--page-sizes=4K,16K",
-            "--passes=8",
+            &format!("--passes={passes}"),
             "--transactions=40",
             "--warm-up=2000",
         ])
@@ -133,6 +138,81 @@ fn predictions_of_two_devices_are_compared_by_money() {
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(page.matches("<svg").count(), 3);
     assert!(page.contains("(predicted)"));
+}
+
+#[test]
+fn the_cheapest_that_holds_a_rate_is_as_by_hand() {
+    let home = tempfile::tempdir().unwrap();
+    let disk = predicted_in(home.path(), "st373455ss", "1MiB,2MiB", 32);
+    let flash = predicted_in(home.path(), "sata-tlc", "1MiB,2MiB", 32);
+    let both = [disk.as_path(), flash.as_path()];
+    let storages = ["--storage-price=st373455ss=2", "--storage-price=sata-tlc=3"];
+    let with = |hold: &str| {
+        let hold = format!("--hold={hold}");
+        [&PRICES[..], &storages, &[&hold, "--json"]]
+            .concat()
+            .iter()
+            .map(|of| (*of).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let found = |hold: &str| {
+        let arguments = with(hold);
+        json(value(
+            &both,
+            &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+        ))
+    };
+    let figure = |value: &Value| value.as_f64().unwrap();
+    let any = found("1/s");
+    let rates: Vec<f64> = any["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| figure(&of["throughput"]["estimate"]) / 60.0)
+        .collect();
+    // Halfway between two cells, each rate has another answer.
+    let mut halves = rates;
+    halves.sort_by(f64::total_cmp);
+    for pair in halves.windows(2) {
+        let rate = (pair[0] + pair[1]) / 2.0;
+        let found = found(&format!("{rate}/s"));
+        let cells = found["cells"].as_array().unwrap();
+        let demand = &found["demand"];
+        let holds =
+            |place: usize| figure(&demand["cells"][place]["throughput"]["low"]) / 60.0 >= rate;
+        let cost = |place: usize| figure(&cells[place]["cost"]);
+        let by_hand = (0..cells.len())
+            .filter(|&place| holds(place))
+            .map(cost)
+            .reduce(f64::min);
+        let said = demand["cheapest"]
+            .as_u64()
+            .map(|place| cost(place as usize));
+        assert_eq!(said, by_hand, "{rate}");
+        // The interval of a cell among others is wider than its own.
+        for (cell, of) in cells.iter().zip(demand["cells"].as_array().unwrap()) {
+            assert_eq!(of["throughput"]["estimate"], cell["throughput"]["estimate"]);
+            assert!(figure(&of["throughput"]["low"]) <= figure(&cell["throughput"]["low"]));
+        }
+    }
+    // Nothing is as quick as this.
+    assert_eq!(found("1/s,1us")["demand"]["cheapest"], Value::Null);
+    let mut arguments = [&PRICES[..], &storages].concat();
+    arguments.push("--hold=1/s");
+    let said = text(value(&both, &arguments));
+    assert!(
+        said.contains("The cheapest that holds 1 new orders a second:")
+            || said.contains("The cheapest that holds 1.00 new orders a second:"),
+        "{said}"
+    );
+    for (hold, words) in [("5x", "rate '5x'"), ("5/s,fast", "fast"), ("0", "rate '0'")] {
+        refused(
+            &["value", "--machine-price=1", &format!("--hold={hold}")],
+            &disk,
+            &[words],
+        );
+    }
+    refused(&["value", "--machine-price=n1=5"], &disk, &["no host 'n1'"]);
 }
 
 #[test]

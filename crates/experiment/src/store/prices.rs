@@ -36,6 +36,7 @@ mod tests {
             currency: "EUR".parse().ok(),
             memory: "0.1/MiB".parse().ok(),
             machine: "2000.5".parse().ok(),
+            hosts: vec![("n1".into(), "900".parse().unwrap())],
             storages: vec![("".into(), "0.08/GB for 500GB".parse().unwrap())],
         };
         let store = || Store::open_or_create(&path).unwrap();

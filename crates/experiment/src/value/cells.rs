@@ -6,17 +6,22 @@ use serde::Serialize;
 
 use super::{
     choice::Configuration,
+    demand::LoadPoint,
     money::{Bill, per_thousand},
     results::{Results, ValueError},
 };
 use crate::{
-    findings::{CellRamp, Findings},
+    findings::Findings,
     plan::{Cell, Factor, Plan, Storage},
     prediction::PagesElsewhere,
     prices::{Prices, plain},
+    ramp::StepFinding,
     record::Source,
     statistics::Interval,
 };
+
+/// Batches of a step of a ramp: up to ten parts of its time ([`RampFinding`](crate::ramp::RampFinding)).
+const STEP_BATCHES: usize = 10;
 
 /// A storage of the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -55,6 +60,9 @@ pub struct ValuedCell {
     /// Counted transactions a minute, with the interval of the cell alone; of a ramp those of
     /// its best step.
     pub throughput: Interval,
+    /// What it did under each load that was tried: a ramp has one for each step.
+    #[serde(skip)]
+    pub(super) loads: Vec<LoadPoint>,
     /// What its parts cost.
     pub bill: Bill,
     /// What is paid for it; `None` where nothing has a price, or its storage has none while
@@ -84,6 +92,7 @@ struct UnpricedCell {
     storage: String,
     device: Option<String>,
     throughput: Interval,
+    loads: Vec<LoadPoint>,
     source: Source,
     elsewhere: bool,
     setting: String,
@@ -128,6 +137,9 @@ pub(super) fn valued(
     }
     price(&mut storages, results, prices)?;
     let are_some_priced = storages.iter().any(|of| of.price.is_some());
+    let machines = results.iter().map(|of| of.machine_price(prices));
+    let machines: Vec<Option<f64>> = machines.collect::<Result<_, _>>()?;
+    let are_some_machines_priced = machines.iter().any(Option::is_some);
     let valued = |one: UnpricedCell| {
         let storage = storages.iter().find(|of| of.name == one.storage);
         let storage_price = storage.and_then(|of| of.price);
@@ -135,12 +147,13 @@ pub(super) fn valued(
         let bytes = tested_memory.get() as f64 * scale;
         let gib = bytes / (1u64 << 30) as f64;
         let bill = Bill {
-            machine: prices.machine.map(crate::prices::Price::get),
+            machine: machines[one.results],
             memory: prices.memory.map(|of| of.get() * gib),
             storage: storage_price,
         };
-        // Beside storages with a price, one without would look free.
-        let is_known = storage_price.is_some() || !are_some_priced;
+        // Beside storages and machines with a price, one without would look free.
+        let is_known = (storage_price.is_some() || !are_some_priced)
+            && (bill.machine.is_some() || !are_some_machines_priced);
         let cost = bill.total().filter(|_| is_known);
         ValuedCell {
             setting: one.setting,
@@ -155,6 +168,7 @@ pub(super) fn valued(
             cost,
             per_thousand: cost.and_then(|cost| per_thousand(one.throughput.estimate, cost)),
             throughput: one.throughput,
+            loads: one.loads,
         }
     };
     let cells = found.into_iter().map(valued).collect();
@@ -163,12 +177,13 @@ pub(super) fn valued(
 
 fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
     let findings = of.findings;
-    let one = |cell: &Cell, throughput: Interval| UnpricedCell {
+    let one = |cell: &Cell, throughput: Interval, loads: Vec<LoadPoint>| UnpricedCell {
         results: number,
         storage: storage_name(&cell.storage, of.name),
         device: device(&cell.storage),
         cell: cell.clone(),
         throughput,
+        loads,
         source: findings.source,
         elsewhere: false,
         setting: String::new(),
@@ -178,22 +193,37 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
     let cells = cells.filter(|cell| cell.cell.database.replacement().is_none());
     found.extend(cells.filter_map(|cell| {
         let is_known = |of: &Interval| of.estimate.is_finite() && of.estimate > 0.0;
-        Some(one(&cell.cell, cell.throughput.filter(is_known)?))
+        let throughput = cell.throughput.filter(is_known)?;
+        let load = LoadPoint {
+            clients: cell.cell.clients,
+            throughput,
+            p99_ms: cell.tail.as_ref().map(|tail| tail.p99_us as f64 / 1e3),
+        };
+        Some(one(&cell.cell, throughput, vec![load]))
     }));
     let ramps = findings.ramps.iter();
-    found.extend(ramps.filter_map(|ramp| Some(one(&ramp.cell, best_step(ramp)?))));
+    found.extend(ramps.filter_map(|ramp| {
+        let loads: Vec<LoadPoint> = ramp.found.steps.iter().filter_map(of_step).collect();
+        let best = loads.iter().max_by(|one, other| {
+            let rate = |of: &LoadPoint| of.throughput.estimate;
+            rate(one).total_cmp(&rate(other))
+        })?;
+        Some(one(&ramp.cell, best.throughput, loads.clone()))
+    }));
 }
 
-/// What the step of a ramp with the most throughput had a minute, within two standard errors.
-fn best_step(ramp: &CellRamp) -> Option<Interval> {
-    let steps = ramp.found.steps.iter();
-    let best = steps.max_by(|a, b| a.counted_per_second.total_cmp(&b.counted_per_second))?;
-    let (rate, error) = (best.counted_per_second, best.counted_error);
-    (rate.is_finite() && rate > 0.0).then(|| Interval {
-        estimate: 60.0 * rate,
-        low: 60.0 * (rate - 2.0 * error).max(0.0),
-        high: 60.0 * (rate + 2.0 * error),
-        batches: ramp.found.steps.len(),
+/// What a step of a ramp did, within two standard errors.
+fn of_step(step: &StepFinding) -> Option<LoadPoint> {
+    let (rate, error) = (step.counted_per_second, step.counted_error);
+    (rate.is_finite() && rate > 0.0).then(|| LoadPoint {
+        clients: step.clients,
+        throughput: Interval {
+            estimate: 60.0 * rate,
+            low: 60.0 * (rate - 2.0 * error).max(0.0),
+            high: 60.0 * (rate + 2.0 * error),
+            batches: STEP_BATCHES,
+        },
+        p99_ms: Some(step.latency.p99_us as f64 / 1e3),
     })
 }
 
@@ -222,6 +252,11 @@ fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<UnpricedC
                         ..cell.clone()
                     },
                     throughput,
+                    loads: vec![LoadPoint {
+                        clients: cell.clients,
+                        throughput,
+                        p99_ms: None,
+                    }],
                     source: one.source,
                     elsewhere: true,
                     setting: String::new(),
@@ -276,6 +311,13 @@ fn name_settings(results: &[Results<'_>], found: &mut [UnpricedCell]) {
                 true => plan.level(&one.cell, factor).with_noun(),
                 false => level(one),
             });
+        }
+    }
+    // Classes of hosts of merged results.
+    let are_classes = results.iter().any(|of| of.findings.fleet.is_some()) && results.len() > 1;
+    for (one, names) in found.iter().zip(&mut names) {
+        if let Some(host) = results[one.results].hosts().first().filter(|_| are_classes) {
+            names.push(format!("hosts like {}", host.host.name));
         }
     }
     for (one, names) in found.iter_mut().zip(names) {

@@ -11,6 +11,7 @@
 mod break_even;
 mod cells;
 mod choice;
+mod demand;
 mod five_minutes;
 mod knee;
 mod money;
@@ -27,6 +28,7 @@ use results::{SCALE_MAX, SCALE_MIN};
 pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage, RateSource};
 pub use cells::{ValuedCell, ValuedStorage};
 pub use choice::{Choice, Configuration, MemoryInstead, choices, frontier};
+pub use demand::{CellHolds, Demand, Demanded, Holds, LoadPoint};
 pub use five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads};
 pub use knee::{BufferPoint, Knee, KneeLacks, KneePlace, MEMORIES_MIN, MemoryStep, knee};
 pub use money::{Bill, PER, per_thousand};
@@ -56,11 +58,14 @@ pub struct Value {
     pub best: Option<usize>,
     /// Cells with as much throughput per money within the margin.
     pub as_good: Vec<usize>,
+    /// What holds a wanted throughput, where one is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demand: Option<Demanded>,
     /// What each cell's group says whose cells differ in memory, page size and storage alone.
     pub settings: Vec<Setting>,
     /// How often pages have to be read to belong in memory.
     pub break_even: Vec<BreakEven>,
-    /// Prices of what is neither a storage of the cells nor a device.
+    /// Prices of what is neither a storage or host of the cells nor a device.
     pub unused: Vec<String>,
 }
 
@@ -115,6 +120,7 @@ impl Value {
         prices: Prices,
         devices: &[(String, Entry)],
         scale: f64,
+        demand: Option<Demand>,
     ) -> Result<Self, ValueError> {
         if prices.is_empty() {
             return Err(ValueError::NoPrice);
@@ -152,7 +158,11 @@ impl Value {
         };
         let title = plan.workload_title();
         let data: Vec<String> = plan.data.iter().map(|of| of.of_workload(&title)).collect();
-        let (break_even, unused) = break_even::all(results, &storages, &prices, devices, plan.seed);
+        let (break_even, mut unused) =
+            break_even::all(results, &storages, &prices, devices, plan.seed);
+        let is_here = |host: &String| results.iter().any(|of| of.has_host(host));
+        let hosts = prices.hosts.iter().map(|(host, _)| host);
+        unused.extend(hosts.filter(|host| !is_here(host)).cloned());
         if cells.iter().all(|cell| cell.cost.is_none()) {
             return Err(ValueError::NoCost {
                 priced: prices.storages.into_iter().map(|(name, _)| name).collect(),
@@ -173,6 +183,7 @@ impl Value {
             scale,
             as_good: (0..cells.len()).filter(is_as_good).collect(),
             best,
+            demand: demand.map(|demand| demand.of(&cells)),
             settings: settings(&cells, &prices, margin),
             break_even,
             unused,

@@ -1,14 +1,50 @@
 //! Results that are valued together, and why they cannot be.
 
-use crate::findings::Findings;
+use crate::{
+    findings::{Findings, HostSummary},
+    prices::{Price, Prices},
+};
 
 /// A store's results, and where they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Results<'a> {
     /// The directory as the user named it: what the storage under it is called.
     pub name: &'a str,
-    /// What the store says.
+    /// What the store says; of one that was merged, what the hosts of a class say.
     pub findings: &'a Findings,
+}
+
+impl Results<'_> {
+    /// The hosts whose figures these are: of the first class.
+    pub(super) fn hosts(&self) -> &[HostSummary] {
+        let fleet = self.findings.fleet.as_ref();
+        let class = fleet.and_then(|fleet| fleet.classes.first());
+        class.map_or(&[], |class| &class.hosts)
+    }
+
+    /// Whether these are figures of a host with this name.
+    pub fn has_host(&self, name: &str) -> bool {
+        self.hosts().iter().any(|of| of.host.name == name)
+    }
+
+    /// The price of the machine, which is that of any of its hosts.
+    ///
+    /// # Errors
+    /// [`ValueError::HostPrices`] where two of them have other ones.
+    pub(super) fn machine_price(&self, prices: &Prices) -> Result<Option<f64>, ValueError> {
+        let own = prices.hosts.iter().filter(|(host, _)| self.has_host(host));
+        let own: Vec<&(String, Price)> = own.collect();
+        let Some((first, price)) = own.first() else {
+            return Ok(prices.machine.map(Price::get));
+        };
+        match own.iter().find(|(_, other)| other != price) {
+            None => Ok(Some(price.get())),
+            Some((other, _)) => Err(ValueError::HostPrices {
+                first: first.clone(),
+                second: other.clone(),
+            }),
+        }
+    }
 }
 
 /// Why stores have no value together.
@@ -67,6 +103,14 @@ pub enum ValueError {
     Scale {
         /// What was asked.
         scale: f64,
+    },
+    /// Hosts of one class with other prices.
+    #[error("{first} and {second} are hosts of one class and have two prices: give one of them")]
+    HostPrices {
+        /// A host.
+        first: String,
+        /// Another one.
+        second: String,
     },
     /// A storage's price names none where there are several.
     #[error("a price of storage has no name: write NAME=PRICE, with NAME one of {}", known.join(", "))]

@@ -69,7 +69,7 @@ fn prices(storages: &[(&str, &str)]) -> Prices {
 
 fn value(findings: &Findings, prices: Prices) -> Value {
     let name = "here";
-    Value::of_results(&[Results { name, findings }], prices, &[], 1.0).unwrap()
+    Value::of_results(&[Results { name, findings }], prices, &[], 1.0, None).unwrap()
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn one_storage_needs_no_name_and_several_do() {
         name: "here",
         findings: &both(),
     }];
-    let error = Value::of_results(&results, prices(&[("", "50")]), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&results, prices(&[("", "50")]), &[], 1.0, None).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("/mnt/disk, ec"), "{said}");
     // Beside others the directory that the experiment works in is meant.
@@ -175,7 +175,7 @@ fn prices_of_other_devices_give_the_rule_and_unknown_names_are_told() {
         name: "here",
         findings: &own,
     }];
-    let value = Value::of_results(&results, asked, &[("mine".into(), mine)], 1.0).unwrap();
+    let value = Value::of_results(&results, asked, &[("mine".into(), mine)], 1.0, None).unwrap();
     let names: Vec<&str> = value.break_even.iter().map(|of| &*of.storage).collect();
     assert_eq!(names, ["ec", "st373455ss", "mine"]);
     assert_eq!(value.unused, ["/mnt/none"]);
@@ -188,7 +188,7 @@ fn several_results_stand_beside_each_other() {
     let of = |findings, name| Results { name, findings };
     let both = [of(&disk, "a"), of(&ec, "b")];
     let storages = [("st373455ss", "50"), ("ec", "600")];
-    let value = Value::of_results(&both, prices(&storages), &[], 1.0).unwrap();
+    let value = Value::of_results(&both, prices(&storages), &[], 1.0, None).unwrap();
     assert_eq!(value.cells.len(), 6);
     assert_eq!(value.settings.len(), 1);
     assert_eq!(value.settings[0].choices.len(), 1);
@@ -196,14 +196,14 @@ fn several_results_stand_beside_each_other() {
     other.mix = Some("new-order=100".into());
     let other = findings(&other, |_, memory| EC[memory]);
     let different = [of(&disk, "a"), of(&other, "b")];
-    let error = Value::of_results(&different, prices(&storages), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&different, prices(&storages), &[], 1.0, None).unwrap_err();
     assert!(error.to_string().contains("mix of transactions"), "{error}");
     // Clients are told apart.
     let mut more = plan(&["device:ec"]);
     more.clients = vec![8];
     let more = findings(&more, |_, memory| EC[memory]);
     let apart = [of(&disk, "a"), of(&more, "b")];
-    let value = Value::of_results(&apart, prices(&storages), &[], 1.0).unwrap();
+    let value = Value::of_results(&apart, prices(&storages), &[], 1.0, None).unwrap();
     let names: Vec<&str> = value.settings.iter().map(|of| &*of.name).collect();
     assert_eq!(names, ["1 client", "8 clients"]);
     assert!(value.settings.iter().all(|of| of.choices.is_empty()));
@@ -258,9 +258,9 @@ fn results_without_figures_or_prices_are_refused() {
         name: "here",
         findings: &own,
     }];
-    let error = Value::of_results(&results, prices(&[]), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&results, prices(&[]), &[], 1.0, None).unwrap_err();
     assert!(error.to_string().starts_with("here has no cell"), "{error}");
-    let error = Value::of_results(&results, Prices::default(), &[], 1.0).unwrap_err();
+    let error = Value::of_results(&results, Prices::default(), &[], 1.0, None).unwrap_err();
     assert_eq!(error, ValueError::NoPrice);
     let foreign = Prices {
         storages: prices(&[("bogus", "5")]).storages,
@@ -271,12 +271,12 @@ fn results_without_figures_or_prices_are_refused() {
         name: "here",
         findings: &named,
     }];
-    let error = Value::of_results(&named, foreign, &[], 1.0)
+    let error = Value::of_results(&named, foreign, &[], 1.0, None)
         .unwrap_err()
         .to_string();
     assert!(error.contains("bogus; name /mnt/disk or ec"), "{error}");
     assert_eq!(
-        Value::of_results(&[], prices(&[]), &[], 1.0).unwrap_err(),
+        Value::of_results(&[], prices(&[]), &[], 1.0, None).unwrap_err(),
         ValueError::NoResults
     );
     let single = findings(&plan(&[""]), |_, memory| match memory {
@@ -298,7 +298,7 @@ fn a_small_test_stands_for_a_large_machine() {
         name: "here",
         findings: &own,
     }];
-    let of = |scale| Value::of_results(&results, prices(&[("ec", "50")]), &[], scale);
+    let of = |scale| Value::of_results(&results, prices(&[("ec", "50")]), &[], scale, None);
     let value = of(16.0).unwrap();
     // Machine, 10 a GiB of 16, 32 and 64 GiB, and the storage.
     let costs: Vec<f64> = value.cells.iter().filter_map(|cell| cell.cost).collect();
@@ -311,4 +311,38 @@ fn a_small_test_stands_for_a_large_machine() {
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(of(scale), Err(ValueError::Scale { .. })));
     }
+}
+
+#[test]
+fn the_cheapest_that_holds_a_rate_is_named_and_what_is_cheaper_and_open() {
+    let findings = both();
+    let results = [Results {
+        name: "here",
+        findings: &findings,
+    }];
+    let prices = prices(&[("/mnt/disk/", "50"), ("ec", "600")]);
+    let of = |per_minute: f64| {
+        let demand = Demand {
+            rate: octavo_units::Rate::per_second(per_minute / 60.0).unwrap(),
+            p99: None,
+        };
+        let value = Value::of_results(&results, prices.clone(), &[], 1.0, Some(demand)).unwrap();
+        let found = value.demand.unwrap();
+        let cost = |place: usize| value.cells[place].cost.unwrap();
+        let open: Vec<f64> = found
+            .cheaper_open
+            .iter()
+            .map(|&place| cost(place))
+            .collect();
+        (found.cheapest.map(cost), open)
+    };
+    // By hand: the disk with 1, 2 and 4 GiB does 1000, 2000 and 2400 for 160, 170 and 190; EC 6000 and
+    // more from 710 on. Each is known to 5% alone, and to about 8% with the five others.
+    assert_eq!(of(800.0), (Some(160.0), vec![]));
+    assert_eq!(of(1000.0), (Some(170.0), vec![160.0]));
+    assert_eq!(of(1500.0), (Some(170.0), vec![]));
+    assert_eq!(of(2400.0), (Some(710.0), vec![190.0]));
+    assert_eq!(of(3000.0), (Some(710.0), vec![]));
+    assert_eq!(of(6700.0), (None, vec![720.0, 740.0]));
+    assert_eq!(of(9000.0), (None, vec![]));
 }

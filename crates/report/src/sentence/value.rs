@@ -3,9 +3,9 @@
 use octavo_experiment::{
     record::Source,
     value::{
-        BreakEven, BreakEvenLacks, BreakEvenPage, BufferCurve, Choice, Configuration, KneeLacks,
-        KneePlace, MEMORIES_MIN, MemoryInstead, MemoryStep, PER, RateSource, Setting, Value,
-        ValuedCell,
+        BreakEven, BreakEvenLacks, BreakEvenPage, BufferCurve, Choice, Configuration, Demanded,
+        KneeLacks, KneePlace, LoadPoint, MEMORIES_MIN, MemoryInstead, MemoryStep, PER, RateSource,
+        Setting, Value, ValuedCell,
     },
 };
 use octavo_units::ByteCount;
@@ -13,7 +13,9 @@ use octavo_units::ByteCount;
 use super::Answer;
 use crate::{
     naming::per_minute,
-    number::{count, counted, factor, join, list, number, percent, seconds},
+    number::{
+        count, counted, ends, factor, join, list, number, percent, plain_time, seconds, time,
+    },
 };
 
 /// Cells that are named beside the best one. A table has the others.
@@ -81,7 +83,7 @@ fn cell(of: &ValuedCell) -> String {
 
 /// What to buy, and what each part of it is worth.
 pub(crate) fn answers(value: &Value) -> Vec<Answer> {
-    let mut answers: Vec<Answer> = best(value).into_iter().collect();
+    let mut answers: Vec<Answer> = demanded(value).into_iter().chain(best(value)).collect();
     let best = value.best.map(|place| &value.cells[place]);
     let setting = match best {
         Some(best) => value.setting(best),
@@ -107,6 +109,82 @@ pub(crate) fn answers(value: &Value) -> Vec<Answer> {
 pub(crate) fn sentences(value: &Value) -> Vec<String> {
     let text = |of: Answer| format!("{} {}", of.what, of.why);
     answers(value).into_iter().map(text).collect()
+}
+
+/// What is to be held, as after "holds".
+pub(crate) fn demand(value: &Value, of: &Demanded) -> String {
+    let rate = format!("{} {} a second", number(of.per_second), value.counted_name);
+    match of.p99_ms {
+        None => rate,
+        Some(p99) => format!("{rate} with a p99 of at most {}", plain_time(p99 * 1e3)),
+    }
+}
+
+/// What a cell does under the load at which it is judged.
+pub(crate) fn does(of: &LoadPoint) -> String {
+    let a_second = |a_minute: f64| number(a_minute / 60.0);
+    let p99 = of.p99_ms.map_or_else(
+        || "p99 not known".to_owned(),
+        |p99| format!("p99 {}", time(p99 * 1e3)),
+    );
+    format!(
+        "{} a second ({}), {p99}, with {}",
+        a_second(of.throughput.estimate),
+        ends(&of.throughput, a_second),
+        counted(of.clients as usize, "client")
+    )
+}
+
+/// The cheapest that holds what is wanted.
+fn demanded(value: &Value) -> Option<Answer> {
+    let found = value.demand.as_ref()?;
+    let wanted = demand(value, found);
+    let at = |place: usize| (&value.cells[place], &found.cells[place].at);
+    let cost = |of: &ValuedCell| of.cost.map_or_else(String::new, |cost| money(value, cost));
+    let mut open = found.cheaper_open.iter().take(AS_GOOD_MAX).map(|&place| {
+        let (of, load) = at(place);
+        format!("{} for {} ({})", cell(of), cost(of), does(load))
+    });
+    let open = match found.cheaper_open.len() {
+        0 => String::new(),
+        all => {
+            let named = join(&mut open, "; ");
+            let more = match all.saturating_sub(AS_GOOD_MAX) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let than = if found.cheapest.is_some() {
+                "Cheaper, but not"
+            } else {
+                "Not"
+            };
+            format!(" {than} decided: {named}{more}.")
+        }
+    };
+    let (what, why) = match found.cheapest {
+        Some(place) => {
+            let (of, load) = at(place);
+            (
+                format!("The cheapest that holds {wanted}: {}.", cell(of)),
+                format!("It costs {} and does {}.{open}", cost(of), does(load)),
+            )
+        }
+        None if !open.is_empty() => (
+            format!("Nothing here holds {wanted} for sure."),
+            open.trim_start().to_owned(),
+        ),
+        None => {
+            let rate = |place: &usize| at(*place).1.throughput.estimate;
+            let places = 0..value.cells.len();
+            let most = places.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+            let (of, load) = at(most);
+            (
+                format!("Nothing here holds {wanted}."),
+                format!("The most is {} ({}).", cell(of), does(load)),
+            )
+        }
+    };
+    Some(Answer { what, why })
 }
 
 fn best(value: &Value) -> Option<Answer> {
@@ -414,7 +492,7 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
                 .into(),
         );
     }
-    if value.prices.machine.is_none() {
+    if value.prices.machine.is_none() && value.prices.hosts.is_empty() {
         warnings.push(
             "The machine has no price, which favors small memories and cheap storage: add \
              --machine-price 2000"

@@ -14,16 +14,21 @@ pub(super) struct PriceKeys {
     currency: Option<SpannedValue<Currency>>,
     memory: Option<SpannedValue<MemoryPrice>>,
     machine: Option<SpannedValue<Price>>,
+    host: BTreeMap<String, SpannedValue<Price>>,
     storage: BTreeMap<String, SpannedValue<StoragePrice>>,
 }
 
 impl PriceKeys {
     pub(super) fn prices(&self) -> Prices {
         let storages = self.storage.iter();
+        let hosts = self.host.iter();
         Prices {
             currency: given(&self.currency),
             memory: given(&self.memory),
             machine: given(&self.machine),
+            hosts: hosts
+                .map(|(name, price)| (name.clone(), price.value))
+                .collect(),
             storages: storages
                 .map(|(name, price)| (name.clone(), price.value.clone()))
                 .collect(),

@@ -108,6 +108,8 @@ def main():
                 (["--hosts", "hosts"], 4, ["n1", "n2"]),
                 (["--shards", "30"], 30, None),
             ]:
+                devices = '[cells]\nstorage = "device:nvme-tlc"\n' if "--shards" in options else "[cells]\n"
+                (home / name).write_text(PLAN.replace("[cells]\n", devices))
                 command = [octavo, "fleet", "script", name, "--for", "kubernetes", *options]
                 ran = subprocess.run(command, cwd=home, capture_output=True, text=True, check=True)
                 job = yaml.safe_load(ran.stdout)

@@ -16,7 +16,9 @@ use octavo_storage::text;
 use crate::{
     failure::Failure,
     flags::{FleetCommand, FleetFlags, FleetScriptFlags, RAMP_APART, SchedulerName},
-    output, print,
+    output,
+    predict::plan_file::check_for_shards,
+    print,
 };
 use script::{Parts, Script};
 
@@ -41,6 +43,9 @@ fn script(flags: &FleetScriptFlags) -> Result<(), Failure> {
     file.check(&into).map_err(Failure::input)?;
     if file.plan.ramp.is_some() {
         return Err(Failure::input(file.refuse("ramp", RAMP_APART)));
+    }
+    if flags.shards.is_some() {
+        check_for_shards(&file)?;
     }
     let hosts = flags.hosts.as_deref();
     let names = hosts.map(names).transpose().map_err(Failure::Input)?;

@@ -19,7 +19,12 @@ pub(crate) fn report(flags: ReportFlags) -> Result<(), Failure> {
     ])?;
     flags.page.check()?;
     if let Some(csv) = &flags.csv {
-        let is_ours = |text: &str| text.is_empty() || text.starts_with("group,cell,");
+        // Before version 9 of stores the first column was called group.
+        let is_ours = |text: &str| {
+            text.is_empty()
+                || text.starts_with("group_name,cell,")
+                || text.starts_with("group,cell,")
+        };
         output::keep_foreign(csv, "a table of Octavo", is_ours)?;
         output::probe(csv)?;
         output::write(csv, &octavo_report::findings_csv(&findings))?;

@@ -6,8 +6,8 @@ use std::{env, path::Path};
 use anyhow::{Context, ensure};
 use octavo_experiment::{
     campaign::CampaignSettings,
-    directory::REPORT,
-    part::{Alone, EndedOutcome, Host, PARTS_MAX, Part, PartKind, clear_abandoned},
+    directory::{REPORT, WorkDirectory},
+    part::{Alone, EndedOutcome, HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind, clear_abandoned},
     plan::Design,
 };
 
@@ -36,9 +36,6 @@ fn resolve(wanted: Sittings) -> anyhow::Result<(u32, u32, Option<u32>)> {
     }
 }
 
-/// The longest name of a host (RFC 1035 has 255 octets).
-const HOST_MAX: usize = 255;
-
 /// Carries out sittings of a plan, one after the other, below `into`.
 pub(crate) fn sittings(
     wanted: Sittings,
@@ -49,7 +46,7 @@ pub(crate) fn sittings(
 ) -> Result<(), Failure> {
     let (first, last, of) = resolve(wanted).map_err(Failure::Input)?;
     let is_name = |host: &str| {
-        !host.trim().is_empty() && host.len() <= HOST_MAX && !host.contains(char::is_control)
+        !host.trim().is_empty() && host.len() <= HOST_NAME_MAX && !host.contains(char::is_control)
     };
     if !host.is_none_or(is_name) {
         return Err(Failure::Input(anyhow::anyhow!(
@@ -91,6 +88,10 @@ pub(crate) fn sittings(
         let page = run.directory().join(REPORT);
         output::write(&page, &octavo_report::findings(&findings).html())?;
         directory = Some(run.directory().to_owned());
+    }
+    if let Some(directory) = directory.filter(|_| is_kept) {
+        let kept = WorkDirectory::open(&directory, &[]).and_then(|mut of| of.note_kept());
+        kept.map_err(Failure::input)?;
     }
     Ok(())
 }

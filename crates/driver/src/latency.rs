@@ -35,6 +35,15 @@ pub struct Percentiles {
     pub max_us: u64,
 }
 
+/// Between what a 99th percentile lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct P99Between {
+    /// The lower end, in microseconds.
+    pub low_us: u64,
+    /// The upper end, in microseconds; `None` of too few to know.
+    pub high_us: Option<u64>,
+}
+
 /// A histogram of microseconds: 3 significant digits, 1 µs to 10 minutes. Open
 /// it takes 172 KiB of memory; one that was packed, as stores keep it, some
 /// hundred bytes. Both can be added up and asked for percentiles.
@@ -170,6 +179,24 @@ impl Latencies {
         }
     }
 
+    /// Between what the 99th percentile lies at 95%, of all that might have come in the place of these: of n
+    /// in their order, those at the ranks 0.99 n ± 1.96 √(0.99 · 0.01 · n) (order statistics: David and
+    /// Nagaraja, "Order Statistics", 2003, section 7.1, in the normal approximation).
+    pub fn p99_between(&self) -> P99Between {
+        let histogram = self.histogram();
+        let count = histogram.len() as f64;
+        let half = 1.96 * (0.99 * 0.01 * count).sqrt();
+        let (low, high) = (
+            (0.99 * count - half).floor(),
+            (0.99 * count + half).ceil() + 1.0,
+        );
+        let at = |rank: f64| histogram.value_at_quantile((rank / count).clamp(0.0, 1.0));
+        P99Between {
+            low_us: if low >= 1.0 { at(low) } else { 0 },
+            high_us: (high <= count).then(|| at(high)),
+        }
+    }
+
     fn open(&mut self) -> &mut Histogram<u64> {
         if matches!(self.representation, Representation::Packed(_)) {
             self.representation = Representation::Open(self.histogram().into_owned());
@@ -251,6 +278,29 @@ mod tests {
             sum_us: f64::NAN,
         };
         Latencies::from_packed(open.packed()).unwrap()
+    }
+
+    #[test]
+    fn a_99th_percentile_is_known_as_well_as_its_ranks() {
+        let of = |count: u32| {
+            let mut latencies = Latencies::default();
+            (1..=count).for_each(|us| latencies.record(us as f32));
+            latencies.p99_between()
+        };
+        // 1.96 √(0.99 · 0.01 · 10,000) is 19.5: ranks 9,880 and 9,921, three digits exact.
+        let many = of(10_000);
+        assert!((9870..=9890).contains(&many.low_us), "{many:?}");
+        assert!((9911..=9931).contains(&many.high_us.unwrap()), "{many:?}");
+        // Of 475 the 99th percentile may be above all: 470.25 + 4.25 rounds up to 475, and one more.
+        assert_eq!(of(475).high_us, None);
+        assert!(of(600).high_us.is_some());
+        assert_eq!(
+            of(0),
+            P99Between {
+                low_us: 0,
+                high_us: None
+            }
+        );
     }
 
     #[test]

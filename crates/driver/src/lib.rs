@@ -55,7 +55,7 @@ pub use arrivals::ArrivalProcess;
 pub use counts::{Counts, KindCounts, Outcomes, ResponseTime};
 pub use drive::drive;
 pub use error::DriverError;
-pub use latency::{Latencies, Percentiles};
+pub use latency::{Latencies, P99Between, Percentiles};
 pub use measurement::{Backlog, Measurement, WarmUpTotals, seconds};
 pub use observer::{DriverObserver, Sample, Second, Unobserved};
 pub use ramp::{ClientSteps, ClientStepsError, Ramp, RampError};

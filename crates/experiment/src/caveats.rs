@@ -412,6 +412,8 @@ pub enum Caveat {
     },
     /// Hosts say the opposite of what is decided, by more than the margin.
     HostsAgainst {
+        /// In which group; empty when there is one.
+        group: String,
         /// Of which level.
         level: String,
         /// Which hosts.
@@ -421,6 +423,8 @@ pub enum Caveat {
     },
     /// A level gave figures on some hosts alone, so that nothing is said of it.
     LevelOnFewHosts {
+        /// In which group; empty when there is one.
+        group: String,
         /// Which.
         level: String,
         /// On how many.
@@ -438,6 +442,22 @@ pub enum Caveat {
         of: u32,
         /// On which hosts attempts at them were lost.
         on: Vec<String>,
+    },
+    /// Parts count that were cut off, or are still under way.
+    PartsCutOff {
+        /// What a part is.
+        kind: PartKind,
+        /// How many.
+        cut_off: usize,
+        /// Of how many that count.
+        of: usize,
+    },
+    /// Other hosts are of other classes, which do not contradict.
+    OtherClasses {
+        /// Hosts of the class that figures are of.
+        hosts: usize,
+        /// Those of the others.
+        others: usize,
     },
     /// Classes of hosts have other verdicts.
     ClassesDiffer {
@@ -600,6 +620,7 @@ impl Caveat {
             | Self::DoNotFit { .. }
             | Self::FewHosts { .. }
             | Self::PartsMissing { .. }
+            | Self::PartsCutOff { .. }
             | Self::RunsFailed { .. } => Severity::Amount,
             Self::Screened { .. }
             | Self::NoDeviceCounters
@@ -608,6 +629,7 @@ impl Caveat {
             | Self::Young { .. }
             | Self::InPart { .. }
             | Self::OverBudget(_)
+            | Self::OtherClasses { .. }
             | Self::NotPredicted { .. } => Severity::Note,
         }
     }

@@ -7,10 +7,15 @@ use std::{
 };
 
 use octavo_database::free_what_servers_left;
-use octavo_storage::directory::{Mark, MarkedDirectory, examine};
+use octavo_storage::{
+    directory::{Mark, MarkedDirectory, examine},
+    text,
+};
 use octavo_units::ByteCount;
 
-pub use octavo_storage::directory::DirectoryError;
+use crate::part::Host;
+
+pub use octavo_storage::directory::{DirectoryError, MARKER};
 
 /// What marks a directory that experiments work in.
 const WORK: Mark = Mark {
@@ -30,6 +35,18 @@ pub(crate) const MANIFEST: &str = "loaded.json";
 
 /// Where databases lie, in a directory that experiments work in.
 pub(crate) const DATA: &str = "data";
+
+/// How the line of a marker begins that names the host of a part …
+const HOST: &str = "host ";
+/// … and the one that says that databases stay.
+const KEPT: &str = "databases are kept";
+
+/// A marker is not longer: it has a line for each database.
+const MARKER_MAX: ByteCount = ByteCount::mib(1);
+
+fn of_host(host: &Host) -> String {
+    format!("{HOST}{}", host.id)
+}
 
 /// The files of a directory, and those that SQLite keeps beside the store.
 const FILES: [&str; 6] = [
@@ -89,6 +106,36 @@ impl WorkDirectory {
     /// A directory for the database's files, `name` below `data/`.
     pub fn data(&self, name: &str) -> PathBuf {
         self.path().join(DATA).join(name)
+    }
+
+    /// Opens the directory at `path` if a part of a plan was begun there on this host, nothing is at work in it,
+    /// and its databases are not to be kept.
+    pub(crate) fn open_abandoned(path: &Path, host: &Host) -> Option<Self> {
+        let marker = text::begin(&path.join(MARKER), MARKER_MAX).ok()?;
+        let marker = String::from_utf8_lossy(&marker);
+        let is_line = |wanted: &str| marker.lines().any(|line| line == wanted);
+        if !is_line(&of_host(host)) {
+            return None;
+        }
+        let directory = Self::open(path, &[]).ok()?;
+        // Now that it is locked.
+        (directory.0.has_note(&of_host(host)) && !directory.0.has_note(KEPT)).then_some(directory)
+    }
+
+    /// Notes on which host a part of a plan is carried out here.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(crate) fn note_host(&mut self, host: &Host) -> Result<(), DirectoryError> {
+        self.0.note(&of_host(host))
+    }
+
+    /// Notes that the databases are wanted.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn note_kept(&mut self) -> Result<(), DirectoryError> {
+        self.0.note(KEPT)
     }
 
     /// Deletes all that Octavo made below `data/`; results stay.

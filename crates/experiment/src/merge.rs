@@ -15,7 +15,7 @@ use thiserror::Error;
 mod tests;
 
 use crate::{
-    directory::{DirectoryError, STORE, WorkDirectory},
+    directory::{DirectoryError, MARKER, STORE, WorkDirectory},
     findings::ClassParts,
     part::{PartKind, StoredPart},
     store::{Columns, Store, StoreError},
@@ -77,6 +77,12 @@ pub enum MergeError {
         /// Which.
         directory: PathBuf,
     },
+    /// A store is not there.
+    #[error("{} does not exist: name stores of parts, or their directories", .store.display())]
+    Missing {
+        /// Which.
+        store: PathBuf,
+    },
     /// The merged store cannot be made there.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -89,7 +95,10 @@ impl MergeError {
     /// Whether other input would do.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::NoParts { .. } | Self::OtherParts { .. } | Self::NotMerged { .. } => true,
+            Self::NoParts { .. }
+            | Self::OtherParts { .. }
+            | Self::NotMerged { .. }
+            | Self::Missing { .. } => true,
             Self::Directory(error) => error.is_bad_input(),
             Self::Store(error) => error.is_bad_input(),
         }
@@ -107,6 +116,13 @@ impl MergeError {
 /// When a store is of another plan or has no parts, or the merged one cannot be written. What
 /// was taken before stays.
 pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
+    // Nothing is made or taken where a name is wrong.
+    let paths: Vec<PathBuf> = inputs.iter().filter_map(|input| store_of(input)).collect();
+    if let Some(missing) = paths.iter().find(|path| !path.exists()) {
+        return Err(MergeError::Missing {
+            store: missing.clone(),
+        });
+    }
     let directory = WorkDirectory::open(into, &[])?;
     let mut store = match Store::open_or_create(&directory.store()) {
         Ok(store) => store,
@@ -128,7 +144,7 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
         parts: Vec::new(),
         unread: Vec::new(),
     };
-    let taken = take_all(&mut store, inputs, &mut merged);
+    let taken = take_all(&mut store, &paths, &mut merged);
     if merged.taken == 0 && store.plan()?.is_none() {
         drop(store);
         Store::remove(&directory.store())?;
@@ -147,16 +163,21 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
 /// Stores that each reader is ahead of the one that is taken: each is open.
 const AHEAD: usize = 8;
 
-fn take_all(store: &mut Store, inputs: &[PathBuf], merged: &mut Merged) -> Result<(), MergeError> {
+/// The store at `input`, or in that directory; `None` where a sitting was killed before it had one.
+fn store_of(input: &Path) -> Option<PathBuf> {
+    if !input.is_dir() {
+        return Some(input.to_owned());
+    }
+    let store = input.join(STORE);
+    let is_begun = input.join(MARKER).exists() && !store.exists();
+    (!is_begun).then_some(store)
+}
+
+fn take_all(store: &mut Store, paths: &[PathBuf], merged: &mut Merged) -> Result<(), MergeError> {
     let columns = store.columns()?;
     let own = store.path().canonicalize().ok();
-    let paths = inputs.iter().map(|input| match input.is_dir() {
-        true => input.join(STORE),
-        false => input.clone(),
-    });
-    let paths: Vec<PathBuf> = paths
-        .filter(|path| own.is_none() || path.canonicalize().ok() != own)
-        .collect();
+    let is_own = |path: &PathBuf| own.is_some() && path.canonicalize().ok() == own;
+    let paths: Vec<&PathBuf> = paths.iter().filter(|path| !is_own(path)).collect();
     // Reading one takes longer than writing another. They are taken in their order, which decides how
     // rows are numbered.
     let readers = thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1));
@@ -190,7 +211,7 @@ fn take_all(store: &mut Store, inputs: &[PathBuf], merged: &mut Merged) -> Resul
                 }
                 // Whatever is wrong with one of them is not to hold up the others.
                 Err(MergeError::Store(error)) if is_of_one(&error) => merged.unread.push(Unread {
-                    store: path.clone(),
+                    store: path.to_path_buf(),
                     reason: error.to_string(),
                 }),
                 Err(error) => return Err(error),
@@ -224,8 +245,12 @@ fn examined(path: &Path) -> Result<Option<Examined>, MergeError> {
         Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => return Ok(None),
         opened => opened?,
     };
+    other.leave_log()?;
     other.hold_still()?;
     let Some(first) = other.first_part()? else {
+        if other.has_parts()? {
+            return Err(other.damaged("part", "it has no session").into());
+        }
         if !other.has_sessions()? {
             return Ok(None);
         }
@@ -234,7 +259,7 @@ fn examined(path: &Path) -> Result<Option<Examined>, MergeError> {
         });
     };
     let Some(plan) = other.plan()? else {
-        return Ok(None);
+        return Err(other.damaged("plan", "there is none of its parts").into());
     };
     let workload = plan
         .workload(plan.data[0])

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use octavo_driver::{Counts, Latencies, Percentiles, Ramp, Sample, Second, mean, seconds};
+use octavo_driver::{
+    Counts, Latencies, P99Between, Percentiles, Ramp, Sample, Second, mean, seconds,
+};
 use octavo_units::ByteCount;
 use octavo_workload::TransactionKind;
 use schemars::JsonSchema;
@@ -73,8 +75,12 @@ pub struct StepFinding {
     pub counted_per_second: f64,
     /// The standard error of that: how batches of all steps scatter, as a share of each.
     pub counted_error: f64,
+    /// The degrees of freedom of that error: batches of all steps, less one for each step.
+    pub counted_freedom: f64,
     /// Latencies of all kinds.
     pub latency: Percentiles,
+    /// Between what their 99th percentile lies at 95%.
+    pub p99_between: P99Between,
     /// Pages that were read, a transaction.
     pub misses_per_transaction: f64,
     /// Bytes that the database read, a second.
@@ -100,8 +106,8 @@ impl StepRecord {
         (squares.sum(), (self.batches.len() - 1) as f64)
     }
 
-    /// `deviation` is that of a batch, as a share.
-    fn finding(&self, deviation: f64) -> StepFinding {
+    /// `deviation` is that of a batch, as a share, with so many degrees of freedom.
+    fn finding(&self, deviation: f64, freedom: f64) -> StepFinding {
         let measured_s = self.measured.as_secs_f64();
         let counted_per_second = self.counted as f64 / measured_s;
         StepFinding {
@@ -110,7 +116,9 @@ impl StepRecord {
             transactions_per_second: self.transactions as f64 / measured_s,
             counted_per_second,
             counted_error: counted_per_second * deviation / (self.batches.len() as f64).sqrt(),
+            counted_freedom: freedom,
             latency: self.latencies.percentiles(),
+            p99_between: self.latencies.p99_between(),
             misses_per_transaction: self.buffer_misses as f64 / self.transactions.max(1) as f64,
             read_bytes_per_second: self.read_bytes.get() as f64 / measured_s,
             written_bytes_per_second: self.written_bytes.get() as f64 / measured_s,
@@ -133,7 +141,7 @@ impl RampFinding {
         };
         let steps: Vec<StepFinding> = records
             .iter()
-            .map(|record| record.finding(deviation))
+            .map(|record| record.finding(deviation, freedom))
             .collect();
         let points: Vec<Step> = steps.iter().map(StepFinding::step).collect();
         Self {

@@ -243,7 +243,12 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         };
         section.spare(spare::SETTLE, [command]);
     }
-    let more_hosts = sentence::more_hosts(findings).into_iter();
+    let class = findings
+        .fleet
+        .iter()
+        .find_map(|fleet| fleet.classes.first());
+    let more_hosts = class.and_then(|class| sentence::more_hosts(findings, class));
+    let more_hosts = more_hosts.into_iter();
     section.spare(spare::SETTLE, more_hosts.map(Block::Paragraph));
     if let Some(heading) = sentence::elsewhere_heading(findings) {
         let lines = Block::Values(sentence::elsewhere(findings));

@@ -686,6 +686,7 @@ fn cell(
             })
             .collect(),
         reference_batches: Vec::new(),
+        all_passes: None,
         time,
         inserted: None,
         bound: None,
@@ -693,6 +694,10 @@ fn cell(
             p50_us: (time.total_us * 0.6) as u64,
             p95_us: 1_000,
             p99_us: 41_000 + (size / 10.0) as u64,
+            p99_between: octavo_driver::P99Between {
+                low_us: 0,
+                high_us: None,
+            },
             p999_us: 90_000,
             checkpoint_us: Some(40_000.0),
             checkpoints: Some(1.0 / 80.0),

@@ -1,5 +1,7 @@
 //! What hosts say of a plan that was divided among them, and what was merged.
 
+use std::collections::HashSet;
+
 use octavo_experiment::{
     findings::{ClassFindings, ClassGroup, Findings, Fleet, HostFindings, HostSummary, LostPart},
     merge::Merged,
@@ -11,6 +13,7 @@ use crate::{
     document::{Block, Depth, Document, Section, Table},
     naming,
     number::{UNKNOWN, clock, count, counted, list, number, percent, ratio, ratio_interval},
+    sentence,
 };
 
 /// The hosts of a plan that was divided; nothing of another one.
@@ -37,6 +40,11 @@ pub(crate) fn section(findings: &Findings) -> Section {
             });
             section.push(Block::List(answers.collect()));
         }
+        // That of the first is among the answers.
+        let is_first = std::ptr::eq(class, &fleet.classes[0]);
+        if let Some(more) = sentence::more_hosts(findings, class).filter(|_| !is_first) {
+            section.paragraph(more);
+        }
         for (group, of_plan) in class.groups.iter().zip(&findings.groups) {
             let cells = of_plan
                 .cells
@@ -61,7 +69,9 @@ pub(crate) fn section(findings: &Findings) -> Section {
 
 /// How many parts there are, and on how many hosts.
 fn counted_parts(fleet: &Fleet) -> String {
-    let hosts: usize = fleet.classes.iter().map(|class| class.hosts.len()).sum();
+    // One that changed is of several classes.
+    let hosts = fleet.classes.iter().flat_map(|class| &class.hosts);
+    let hosts = hosts.map(|of| &of.host).collect::<HashSet<_>>().len();
     let on = match fleet.classes.len() {
         0 | 1 => format!("on {}", counted(hosts, "host")),
         classes => format!("on {} of {classes} classes", counted(hosts, "host")),
@@ -79,7 +89,23 @@ fn counted_parts(fleet: &Fleet) -> String {
     };
     let missing = match fleet.missing.as_slice() {
         [] => String::new(),
-        missing => format!(" Missing: {}.", numbers(fleet.kind, missing)),
+        missing => {
+            let index = match fleet.kind {
+                PartKind::Sitting => String::new(),
+                PartKind::Shard => format!(
+                    " (array indices {}, which count from 0)",
+                    numbers(PartKind::Sitting, missing)
+                ),
+            };
+            format!(" Missing: {}{index}.", numbers(fleet.kind, missing))
+        }
+    };
+    let missing = match fleet.cut_off.as_slice() {
+        [] => missing,
+        cut_off => format!(
+            " Cut off, or still at work: {}.{missing}",
+            numbers(fleet.kind, cut_off)
+        ),
     };
     format!(
         "{} of {} {}, {on}.{missing}{agree}",
@@ -269,8 +295,17 @@ pub fn merged(merged: &Merged) -> Document {
         .parts
         .first()
         .map_or(PartKind::Sitting, |part| part.kind);
+    let cut_off = merged
+        .parts
+        .iter()
+        .filter(|part| part.counts() && part.outcome != Some(PartOutcome::Done));
+    let cut_off: Vec<u32> = cut_off.map(|part| part.number).collect();
+    let cut_off = match cut_off.as_slice() {
+        [] => String::new(),
+        cut_off => format!(" Cut off, or still at work: {}.", numbers(kind, cut_off)),
+    };
     section.paragraph(format!(
-        "{} from {}; {} of {} {}.",
+        "{} from {}; {} of {} {}.{cut_off}",
         match merged.taken {
             0 => "Nothing new".to_owned(),
             taken => format!("{} taken", counted(taken, kind.name())),

@@ -114,7 +114,11 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
         .figure((samples, EXTRA), |cell| {
             // Of what left, those at the look at which it left.
             let of_ratio = cell.ratio.map(|ratio| ratio.batches);
-            of_ratio.unwrap_or(cell.batches.len()).to_string()
+            let own = match findings.is_over_hosts() {
+                true => cell.throughput.map_or(0, |of| of.batches),
+                false => cell.batches.len(),
+            };
+            of_ratio.unwrap_or(own).to_string()
         })
         .words(("by sitting", EXTRA), by_sitting)
         .prose("result", |cell| place(findings, group, cell))

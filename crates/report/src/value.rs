@@ -214,8 +214,8 @@ fn holds(value: &Value) -> Section {
         .build();
     section.push(Block::Table(table));
     section.paragraph(
-        "Intervals hold at 95% for all loads of all cells together. Clients wait for each answer before \
-         they ask again: where requests come at random, they also wait for each other, so keep room above.",
+        "Intervals of throughput hold at 95% for all loads of all cells together, those of p99 at 95% each. Over \
+         three hosts or more they are of one more host. p99 is of all hosts' transactions together.",
     );
     section
 }

@@ -11,7 +11,7 @@ use std::{
         fd::{AsFd, BorrowedFd},
         unix::fs::MetadataExt,
     },
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use rustix::{
@@ -243,6 +243,25 @@ impl MarkedDirectory {
             .map_err(DirectoryError::io("write", &self.path.join(MARKER)))
     }
 
+    /// Keeps a line that says something of the directory, once; it has no slash.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn note(&mut self, line: &str) -> Result<(), DirectoryError> {
+        if self.has_note(line) {
+            return Ok(());
+        }
+        self.listed.push(line.to_owned());
+        self.marker
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(DirectoryError::io("write", &self.path.join(MARKER)))
+    }
+
+    /// Whether a line was [noted](Self::note).
+    pub fn has_note(&self, line: &str) -> bool {
+        self.listed.iter().any(|listed| listed == line)
+    }
+
     fn check(&self, folder: &str) -> Result<(), DirectoryError> {
         let path = self.path.join(folder);
         let about = match fs::symlink_metadata(&path) {
@@ -313,6 +332,14 @@ impl MarkedDirectory {
             else {
                 continue;
             };
+            // Names that we list are plain; others may lead out of it.
+            let mut components = Path::new(name).components();
+            if !matches!(
+                (components.next(), components.next()),
+                (Some(Component::Normal(_)), None)
+            ) {
+                continue;
+            }
             let path = path.join(name);
             let removed = match fs::symlink_metadata(&path) {
                 Ok(about) if about.is_dir() => fs::remove_dir_all(&path),

@@ -89,19 +89,19 @@ pub(crate) struct ValueFlags {
     #[arg(long, value_name = "PRICE/GiB", allow_hyphen_values = true)]
     pub(crate) memory_price: Option<MemoryPrice>,
 
-    /// Price of the machine without memory and storage; HOST=PRICE for merged hosts like HOST
+    /// Price of the machine alone, or of merged hosts that are like HOST
     #[arg(long, value_name = "[HOST=]PRICE", allow_hyphen_values = true)]
     pub(crate) machine_price: Vec<NamedPrice<Price>>,
 
-    /// Price of a storage, such as 600 or '0.08/GB for 500GB'. Name it where there are several
+    /// Price of a storage, or of one of several: 600 or '0.08/GB for 500GB'
     #[arg(long, value_name = "[STORAGE=]PRICE", allow_hyphen_values = true)]
     pub(crate) storage_price: Vec<NamedPrice<StoragePrice>>,
 
-    /// Apply the five-minute rule to this device of octavo devices, or of a file, too
+    /// Apply the five-minute rule to this device of octavo devices or a file too
     #[arg(long, value_name = "DEVICE=PRICE", allow_hyphen_values = true)]
     pub(crate) device: Vec<NamedPrice<StoragePrice>>,
 
-    /// Name the cheapest that does so much, 99% of it within TIME, such as 500/s or 500/s,20ms
+    /// Name the cheapest that does so much, 99% of it within TIME: 500/s,20ms
     #[arg(long, value_name = "RATE[,TIME]", value_parser = demand)]
     pub(crate) hold: Option<Demand>,
 

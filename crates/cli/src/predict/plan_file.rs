@@ -145,6 +145,23 @@ fn set_storage(file: &mut PlanFile, flags: &PredictFlags) -> Result<(), Failure>
         let device = devices::storage(device).map_err(Failure::Input)?;
         file.set_storage(Storage::Device(device));
     }
+    check_devices(file)
+}
+
+/// Refuses a plan that `octavo predict` would refuse without any flag.
+pub(crate) fn check_for_shards(file: &PlanFile) -> Result<(), Failure> {
+    if !file.has("storage") {
+        return Err(Failure::input(file.refuse(
+            "storage",
+            "shards are predicted: write storage = [\"device:NAME\"] in [cells]",
+        )));
+    }
+    check_devices(file)?;
+    check_models(file).map_err(Failure::input)
+}
+
+/// Refuses what is no device that is known.
+fn check_devices(file: &PlanFile) -> Result<(), Failure> {
     for storage in &file.plan.storages {
         let refused = match storage {
             Storage::Device(device) => match devices::named(device) {

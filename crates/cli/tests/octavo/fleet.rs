@@ -32,6 +32,19 @@ impl Place {
     }
 
     fn script(&self, options: &[&str]) -> Output {
+        let path = self.directory.join("a plan.toml");
+        let before = fs::read_to_string(&path).unwrap();
+        // Only devices are predicted.
+        if options.contains(&"--shards") {
+            let device = "[cells]\nstorage = \"device:nvme-tlc\"\n";
+            fs::write(&path, before.replace("[cells]\n", device)).unwrap();
+        }
+        let output = self.script_as_it_is(options);
+        fs::write(&path, before).unwrap();
+        output
+    }
+
+    fn script_as_it_is(&self, options: &[&str]) -> Output {
         let mut command = octavo();
         command.current_dir(&self.directory);
         command
@@ -227,6 +240,11 @@ fn a_bad_plan_and_bad_hosts_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         assert!(complaint(&output).contains(why), "{}", complaint(&output));
     }
+    // What octavo predict would refuse on each node is refused here.
+    let output = place.script_as_it_is(&["--for", "slurm", "--shards", "2"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = complaint(&output);
+    assert!(said.contains("[\"device:NAME\"]"), "{said}");
     fs::write(
         place.directory.join("a plan.toml"),
         PLAN.replace("\"8K\"", "5000"),

@@ -200,11 +200,8 @@ fn the_cheapest_that_holds_a_rate_is_as_by_hand() {
     let mut arguments = [&PRICES[..], &storages].concat();
     arguments.push("--hold=1/s");
     let said = text(value(&both, &arguments));
-    assert!(
-        said.contains("The cheapest that holds 1 new orders a second:")
-            || said.contains("The cheapest that holds 1.00 new orders a second:"),
-        "{said}"
-    );
+    let wanted = "The cheapest that holds 1.00 new orders a second, as predicted: 4 KiB pages";
+    assert!(said.contains(wanted), "{said}");
     for (hold, words) in [("5x", "rate '5x'"), ("5/s,fast", "fast"), ("0", "rate '0'")] {
         refused(
             &["value", "--machine-price=1", &format!("--hold={hold}")],

@@ -109,6 +109,9 @@ fn carry_out(
             return Err(error.into());
         }
     };
+    if let Some(part) = &settings.part {
+        executor.note_host(&part.host)?;
+    }
     adopt(settings, &mut store, executor.source())?;
     executor.adopt(store.snapshots()?);
     executor.confine(&settings.later)?;

@@ -40,6 +40,7 @@ use crate::{
     machine,
     monitor::Monitor,
     observer::Observer,
+    part::Host,
     plan::{Cell, Storage, TestedDatabase},
     record::{Figures, Source},
     resolved::ResolvedPlan,
@@ -128,6 +129,14 @@ impl<'a> MeasuredExecutor<'a> {
                 .insert(storage.clone(), Location::find(&path));
         }
         Ok(())
+    }
+
+    /// Notes on which host a part of the plan is carried out.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(crate) fn note_host(&mut self, host: &Host) -> Result<(), DirectoryError> {
+        self.directories[0].note_host(host)
     }
 
     /// Where the store is.

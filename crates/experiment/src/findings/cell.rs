@@ -93,6 +93,9 @@ pub struct CellFindings {
     /// then, so that the ratio follows from these and its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reference_batches: Vec<Batch>,
+    /// Counted transactions a minute of all its passes together, those that are left out of `throughput`
+    /// included; `None` without any.
+    pub all_passes: Option<f64>,
     /// Where a transaction's time goes; `None` without slices that tell.
     pub time: Option<TransactionTime>,
     /// Rows that a transaction inserts, where it was predicted: then the data grow.
@@ -255,6 +258,14 @@ impl<'a> ByCell<'a> {
         let slices = &self.every[cell];
         let all: Duration = slices.iter().map(|slice| slice.elapsed).sum();
         all.as_secs_f64() / slices.len().max(1) as f64
+    }
+
+    /// Counted transactions a minute of all slices of a cell together; `None` without any.
+    fn all_passes(&self, cell: usize) -> Option<f64> {
+        let slices = &self.every[cell];
+        let counted: u64 = slices.iter().map(|slice| slice.counted).sum();
+        let all: Duration = slices.iter().map(|slice| slice.elapsed).sum();
+        (!all.is_zero()).then(|| counted as f64 / all.as_secs_f64() * 60.0)
     }
 
     /// What a cell asked of its storage in all its slices; `None` without any.
@@ -466,6 +477,7 @@ impl<'a> ByCell<'a> {
             moved: stands.moved,
             batches: stands.batches.clone(),
             reference_batches: stands.reference_batches.clone(),
+            all_passes: self.all_passes(number),
             inserted: waits.map(Waits::inserted),
             bound: waits.and_then(|waits| waits.bound(&time?.bounded()?)),
             time,

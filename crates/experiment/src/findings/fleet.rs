@@ -26,6 +26,8 @@ pub struct Fleet {
     pub counted: usize,
     /// The numbers of those of which no attempt counts, from 0.
     pub missing: Vec<u32>,
+    /// The numbers of those that count though they were cut off, or are still under way, from 0.
+    pub cut_off: Vec<u32>,
     /// Attempts that do not count, by host: slow hosts have more of them.
     pub lost: Vec<LostPart>,
     /// The classes of hosts, the one that all other figures are of first.
@@ -35,7 +37,8 @@ pub struct Fleet {
     /// Whether the verdicts of the other classes are the same; `None` of one class, and where that is not
     /// known as a class has no verdict yet.
     pub agree: Option<bool>,
-    /// Names of hosts that were one machine in the same boot, or copies of one that was running.
+    /// Names of hosts of the first class that were one machine in the same boot, or copies of one that was
+    /// running.
     pub one_machine: Vec<Vec<String>>,
 }
 
@@ -102,6 +105,8 @@ pub struct HostFindings {
     pub throughput: Option<Interval>,
     /// Its throughput over the reference's.
     pub ratio: Option<Interval>,
+    /// What the ratio says.
+    pub decision: Option<Decision>,
     /// Between what that lies on the next host like these, at 95% for all cells of the group.
     pub next: Option<Interval>,
     /// The standard deviation of the ratio's logarithm between hosts.
@@ -231,6 +236,7 @@ impl<'a> ClassParts<'a> {
                         reference: found.reference,
                         throughput: found.throughput,
                         ratio: found.ratio,
+                        decision: found.decision,
                         next: of_hosts
                             .filter(|of| of.logs.len() >= HOSTS_MIN)
                             .and_then(|of| of.next(comparisons)),
@@ -327,6 +333,19 @@ impl Fleet {
             let others = advised.iter().flat_map(|other| one.iter().zip(other));
             others.into_iter().any(|(one, other)| differ(one, other))
         });
+        // One class is told to use what is slower in another one.
+        let against = speaking().any(|one| {
+            let others = speaking().flat_map(|other| one.groups.iter().zip(&other.groups));
+            others.into_iter().any(|(one, other)| {
+                let Verdict::Use { level, .. } = &one.verdict else {
+                    return false;
+                };
+                let level = level.to_string();
+                let mut cells = other.cells.iter();
+                cells.any(|cell| cell.level == level && cell.decision == Some(Decision::Worse))
+            })
+        });
+        let contradict = contradict || against;
         let all_known = advised.iter().flatten().all(Option::is_some);
         let agree = match (advised.len() > 1, contradict, all_known) {
             (false, ..) => None,
@@ -341,10 +360,15 @@ impl Fleet {
             missing: (first..wanted)
                 .filter(|number| !counting.contains(number))
                 .collect(),
+            cut_off: parts
+                .iter()
+                .filter(|part| part.counts() && part.outcome != Some(PartOutcome::Done))
+                .map(|part| part.number)
+                .collect(),
             lost,
             agree,
             classes_too_small: classes.len() - advised.len(),
-            one_machine: one_machine(parts, boots),
+            one_machine: one_machine(parts, boots, classes.first()),
             classes,
         })
     }
@@ -355,12 +379,21 @@ impl Fleet {
     }
 }
 
-/// Names of hosts whose parts that count were carried out in the same boot of a machine.
-fn one_machine(parts: &[StoredPart], boots: &BTreeMap<String, String>) -> Vec<Vec<String>> {
+/// Names of hosts of a class whose parts that count were carried out in the same boot of a machine.
+fn one_machine(
+    parts: &[StoredPart],
+    boots: &BTreeMap<String, String>,
+    class: Option<&ClassFindings>,
+) -> Vec<Vec<String>> {
     let mut names: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    let is_own = |part: &&StoredPart| {
+        let mut hosts = class.into_iter().flat_map(|class| &class.hosts);
+        hosts.any(|of| of.host == part.host)
+    };
     let sittings = parts
         .iter()
-        .filter(|part| part.counts() && part.kind == PartKind::Sitting);
+        .filter(|part| part.counts() && part.kind == PartKind::Sitting)
+        .filter(is_own);
     for part in sittings {
         if let Some(boot) = boots.get(&part.id) {
             names.entry(boot).or_default().insert(&part.host.name);

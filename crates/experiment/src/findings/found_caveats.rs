@@ -176,13 +176,12 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
         hosts: hosts.clone(),
     }));
     let main = fleet.classes.first().filter(|class| class.is_over_hosts);
-    for cell in main
-        .iter()
-        .flat_map(|class| &class.groups)
-        .flat_map(|group| &group.cells)
+    let groups = main.iter().flat_map(|class| &class.groups);
+    for (group, cell) in groups.flat_map(|group| group.cells.iter().map(|cell| (&group.name, cell)))
     {
         if !cell.against.is_empty() {
             caveats.push(Caveat::HostsAgainst {
+                group: group.clone(),
                 level: cell.level.clone(),
                 hosts: cell.against.clone(),
                 of: hosts,
@@ -195,6 +194,7 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
             .count();
         if of_cell < hosts {
             caveats.push(Caveat::LevelOnFewHosts {
+                group: group.clone(),
                 level: cell.level.clone(),
                 hosts: of_cell,
                 of: hosts,
@@ -215,6 +215,20 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
             missing: fleet.missing.len(),
             of: fleet.wanted,
             on,
+        });
+    }
+    if !fleet.cut_off.is_empty() {
+        caveats.push(Caveat::PartsCutOff {
+            kind: fleet.kind,
+            cut_off: fleet.cut_off.len(),
+            of: fleet.counted,
+        });
+    }
+    let others = fleet.classes.iter().skip(1).map(|class| class.hosts.len());
+    if fleet.kind == PartKind::Sitting && fleet.classes.len() > 1 && fleet.agree != Some(false) {
+        caveats.push(Caveat::OtherClasses {
+            hosts,
+            others: others.sum(),
         });
     }
     if fleet.agree == Some(false) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use octavo_database::Counters;
-use octavo_driver::KindCounts;
+use octavo_driver::{KindCounts, P99Between};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,6 +87,8 @@ pub struct Tail {
     pub p95_us: u64,
     /// 99th percentile.
     pub p99_us: u64,
+    /// Between what that lies at 95%.
+    pub p99_between: P99Between,
     /// 99.9th percentile.
     pub p999_us: u64,
     /// Mean time of a checkpoint that a session makes, in microseconds; `None`
@@ -235,6 +237,7 @@ pub(super) fn tail(runs: &[&Figures], kinds: &[KindCounts]) -> Option<Tail> {
         p50_us: percentiles.p50_us,
         p95_us: percentiles.p95_us,
         p99_us: percentiles.p99_us,
+        p99_between: all.p99_between(),
         p999_us: percentiles.p999_us,
         checkpoint_us: (checkpoints > 0 && !time.is_zero())
             .then(|| time.as_secs_f64() * 1e6 / checkpoints as f64),

@@ -144,7 +144,9 @@ pub fn over_hosts(
             candidate.decision = (cell != reference).then_some(Decision::Open);
             candidate.ratio = None;
             candidate.likely = None;
-            // Of hosts there is no order in time, and more time would not replace them.
+            // Of hosts there is no order in time, and more time would not replace them. Parts measure all
+            // cells to the end: one without results on a host is open on the others.
+            candidate.left = None;
             candidate.autocorrelation = None;
             candidate.more = None;
             if cell == reference {

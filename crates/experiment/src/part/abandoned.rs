@@ -3,71 +3,70 @@
 use std::{fs, path::Path};
 
 use super::{Host, PartKind};
-use crate::{
-    directory::{STORE, WorkDirectory},
-    store::Store,
-};
+use crate::directory::WorkDirectory;
 
 /// Deletes the databases of sittings below `into` that were killed on this host: their results stay.
-/// What cannot be read or deleted stays too, and so does what is under way, which has its directory locked.
+///
+/// Whose they are says the file that marks a directory: stores are not opened, since those of other hosts may
+/// be under way, with locks that are not seen here. What is under way on this host has its
+/// directory locked. What cannot be read or deleted stays, and so does what a link leads to.
 pub fn clear_abandoned(into: &Path, host: &Host) {
     let prefix = format!("{}-", PartKind::Sitting.name());
-    let entries = fs::read_dir(into).into_iter().flatten().flatten();
-    for entry in entries {
-        let is_sitting = entry.file_name().to_string_lossy().starts_with(&prefix);
-        if is_sitting
-            && is_killed(&entry.path(), host)
-            && let Ok(directory) = WorkDirectory::open(&entry.path(), &[])
-        {
+    for entry in fs::read_dir(into).into_iter().flatten().flatten() {
+        let is_sitting = entry.file_name().to_string_lossy().starts_with(&prefix)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_sitting && let Some(directory) = WorkDirectory::open_abandoned(&entry.path(), host) {
             let _stays = directory.remove_data();
         }
     }
 }
 
-/// Whether nothing is known of the end of what was carried out there last, on this host.
-fn is_killed(directory: &Path, host: &Host) -> bool {
-    let parts = Store::open(&directory.join(STORE)).and_then(|store| store.parts());
-    let parts = parts.unwrap_or_default();
-    let last = parts
-        .iter()
-        .max_by(|one, other| one.started.cmp(&other.started));
-    last.is_some_and(|last| last.host == *host && last.outcome.is_none())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
-    use crate::part::{Part, PartOutcome};
 
     #[test]
-    fn databases_of_killed_attempts_on_this_host_go_and_results_stay() {
-        let into = tempfile::tempdir().unwrap();
+    fn databases_of_killed_attempts_on_this_host_go_and_all_else_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let into = home.path().join("into");
         let [here, there] = ["here", "there"].map(Host::named);
-        let attempt = |name: &str, host: &Host, outcome: Option<PartOutcome>| {
-            let path = into.path().join(name);
-            let directory = WorkDirectory::open(&path, &["sqlite".into()]).unwrap();
-            let part = Part::new(PartKind::Sitting, 0, None, host.clone());
-            let mut store = Store::open_or_create(&directory.store()).unwrap();
-            let session = store.begin_part(&part, "0").unwrap();
-            if let Some(outcome) = outcome {
-                store.end_part(session, outcome).unwrap();
-            }
+        let attempt = |path: &Path, host: &Host| {
+            let mut directory = WorkDirectory::open(path, &["sqlite".into()]).unwrap();
+            directory.note_host(host).unwrap();
             let data = directory.data("sqlite");
             fs::create_dir_all(&data).unwrap();
             fs::write(data.join("main.db"), "rows").unwrap();
+            fs::write(directory.store(), "results").unwrap();
             (directory, data)
         };
-        let (killed, of_killed) = attempt("sitting-0-a", &here, None);
+        let (killed, of_killed) = attempt(&into.join("sitting-0-a"), &here);
+        let results = killed.store();
         drop(killed);
-        let (other, of_other) = attempt("sitting-0-b", &there, None);
-        drop(other);
-        let (_under_way, of_under_way) = attempt("sitting-1-a", &here, None);
-        let (kept, of_kept) = attempt("sitting-2-a", &here, Some(PartOutcome::Done));
+        let (_, of_other) = attempt(&into.join("sitting-0-b"), &there);
+        let (_under_way, of_under_way) = attempt(&into.join("sitting-1-a"), &here);
+        let (mut kept, of_kept) = attempt(&into.join("sitting-2-a"), &here);
+        kept.note_kept().unwrap();
         drop(kept);
-        clear_abandoned(into.path(), &here);
+        let (_, linked) = attempt(&home.path().join("elsewhere"), &here);
+        symlink(home.path().join("elsewhere"), into.join("sitting-3-a")).unwrap();
+        let (_, of_another_name) = attempt(&into.join("results"), &here);
+        // What leads out is not followed, whoever wrote it.
+        let outside = home.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        for line in [
+            "data/../../../outside",
+            &format!("data/{}", outside.display()),
+        ] {
+            let marker = into.join("sitting-0-a").join("OCTAVO");
+            let text = fs::read_to_string(&marker).unwrap();
+            fs::write(&marker, format!("{text}{line}\n")).unwrap();
+        }
+        clear_abandoned(&into, &here);
         assert!(!of_killed.exists());
-        assert!(into.path().join("sitting-0-a").join(STORE).exists());
-        for stays in [of_other, of_under_way, of_kept] {
+        assert!(results.exists() && outside.exists());
+        for stays in [of_other, of_under_way, of_kept, linked, of_another_name] {
             assert!(stays.join("main.db").exists(), "{}", stays.display());
         }
     }

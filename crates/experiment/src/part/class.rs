@@ -83,18 +83,19 @@ fn is_of(topic: &str, wanted: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// `15.6 GiB` to `16 GiB`: up to the next eighth of a power of two, such as 14, 15, 16, 18, 20. Kernels and
-/// firmware keep 1 to 4% of what is there, and more is never seen. What is no size in GiB stays.
+/// `15.6 GiB` to `up to 16 GiB`: the next quarter of a power of two, such as 14, 16, 20 and 24. Kernels and
+/// firmware keep 1 to 7% of what is there, and sizes that are sold are at the upper ends or well below them.
 fn bought(memory: &str) -> String {
-    let amount = memory
-        .strip_suffix(" GiB")
-        .and_then(|of| of.parse::<f64>().ok())
-        .filter(|amount| *amount >= 1.0 && amount.is_finite());
-    let Some(amount) = amount else {
-        return memory.to_owned();
-    };
-    let step = amount.log2().ceil().exp2() / 16.0;
-    format!("{} GiB", (amount / step).ceil() * step)
+    let units = [" GiB", " MiB"].into_iter();
+    let mut sizes =
+        units.filter_map(|unit| Some((memory.strip_suffix(unit)?.parse::<f64>().ok()?, unit)));
+    match sizes.next() {
+        Some((amount, unit)) if amount >= 1.0 && amount.is_finite() => {
+            let step = amount.log2().ceil().exp2() / 8.0;
+            format!("up to {}{unit}", (amount / step).ceil() * step)
+        }
+        _ => memory.to_owned(),
+    }
 }
 
 /// `Linux 6.1.0-18-amd64 x86_64` to `Linux 6.1`.
@@ -134,7 +135,7 @@ mod tests {
         let of = |facts| class(facts, "0.1.0");
         assert_eq!(
             of(one),
-            "8 x Xeon, 16 GiB, Linux 6.1, Acme 9000, ext4, octavo 0.1.0"
+            "8 x Xeon, up to 16 GiB, Linux 6.1, Acme 9000, ext4, octavo 0.1.0"
         );
         assert_eq!(of(one), of(same));
         assert_ne!(of(same), of(other));
@@ -143,14 +144,15 @@ mod tests {
         assert_eq!(class([], "0.1.0"), "octavo 0.1.0");
         assert_eq!(series("Linux"), "Linux");
         for (seen, wanted) in [
-            ("512 MiB", "512 MiB"),
-            ("15.4 GiB", "16 GiB"),
-            ("15.6 GiB", "16 GiB"),
-            ("16.0 GiB", "16 GiB"),
-            ("1.9 GiB", "2 GiB"),
-            ("29.9 GiB", "30 GiB"),
-            ("139.7 GiB", "144 GiB"),
-            ("755.3 GiB", "768 GiB"),
+            ("940 MiB", "up to 1024 MiB"),
+            ("15.4 GiB", "up to 16 GiB"),
+            ("15.6 GiB", "up to 16 GiB"),
+            ("16.0 GiB", "up to 16 GiB"),
+            ("1.9 GiB", "up to 2 GiB"),
+            ("7.4 GiB", "up to 8 GiB"),
+            ("7.6 GiB", "up to 8 GiB"),
+            ("29.9 GiB", "up to 32 GiB"),
+            ("755.3 GiB", "up to 768 GiB"),
             ("nan GiB", "nan GiB"),
         ] {
             assert_eq!(bought(seen), wanted);

@@ -6,6 +6,9 @@ use octavo_units::Seed;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The longest name of a host, in bytes (RFC 1035 has 255 octets).
+pub const HOST_NAME_MAX: usize = 255;
+
 /// A machine, as far as others are to be told from it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Host {

@@ -20,7 +20,7 @@ pub use abandoned::clear_abandoned;
 pub use alone::Alone;
 pub(crate) use class::class;
 pub use ended::{EndedOutcome, EndedPart};
-pub use host::Host;
+pub use host::{HOST_NAME_MAX, Host};
 
 /// There are fewer parts of a plan than this, and so are their numbers. Chosen: a report lists those that
 /// are missing.

@@ -134,11 +134,10 @@ impl Store {
     /// When a file cannot be removed.
     pub(crate) fn remove(path: &Path) -> Result<(), DirectoryError> {
         for end in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(end);
+            let name = beside(path, end);
             match fs::remove_file(&name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(DirectoryError::io("remove", Path::new(&name))(error));
+                    return Err(DirectoryError::io("remove", &name)(error));
                 }
                 _ => {}
             }
@@ -203,7 +202,17 @@ impl Store {
         // writing; only where that is not allowed is it opened read-only.
         let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .or_else(|_| Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
-        if store.verify(steps)? {
+        let verified = match store.verify(steps) {
+            // One in the mode of a log needs files beside it even for reading; without a log nobody is
+            // writing it.
+            Err(StoreError::Sqlite { .. }) if !beside(path, "-wal").exists() => {
+                store = Self::connect(&as_it_is(path), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+                store.path = path.to_owned();
+                store.verify(steps)
+            }
+            verified => verified,
+        };
+        if verified? {
             store.connection = migrations::copy_to_memory(&store.connection)
                 .map_err(|error| store.error(error))?;
             migrations::migrate(&mut store.connection, steps)
@@ -872,6 +881,27 @@ impl Store {
             false => StoreAccess::Read,
         }
     }
+}
+
+/// The file that SQLite keeps beside a store, by the end of its name.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// A store that nobody changes, as a URI: SQLite makes no files beside it and takes no locks
+/// (<https://www.sqlite.org/uri.html#uriimmutable>).
+fn as_it_is(path: &Path) -> PathBuf {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let name: String = bytes
+        .map(|&byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect();
+    format!("file:{name}?immutable=1").into()
 }
 
 impl Drop for Store {

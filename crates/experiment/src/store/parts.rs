@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use octavo_workload::TransactionKind;
 use rusqlite::{
-    Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter, types::Value,
+    Connection, OptionalExtension, Row, ToSql, Transaction, config::DbConfig, params,
+    params_from_iter, types::Value,
 };
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     lockstep::BATCH_PASSES,
-    part::{Host, PARTS_MAX, Part, PartKind, PartOutcome, StoredPart, class},
+    part::{HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind, PartOutcome, StoredPart, class},
     plan::SliceLength,
 };
 
@@ -227,6 +228,27 @@ impl Store {
     /// When the store cannot be read.
     pub(crate) fn columns(&self) -> Result<Columns, StoreError> {
         Columns::of(&self.connection).map_err(|error| self.error(error))
+    }
+
+    /// Leaves the log of whoever writes the store as it is when it is closed: another host may be at work with
+    /// locks that are not seen here.
+    ///
+    /// # Errors
+    /// When SQLite refuses it.
+    pub(crate) fn leave_log(&self) -> Result<(), StoreError> {
+        let set = self
+            .connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        set.map(|_| ()).map_err(|error| self.error(error))
+    }
+
+    /// Whether it has rows of parts, whatever they are worth.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn has_parts(&self) -> Result<bool, StoreError> {
+        let has = self.row("SELECT EXISTS (SELECT 1 FROM part)", |row| row.get(0))?;
+        Ok(has == Some(true))
     }
 
     /// Has all that is read of it from now on be of one moment, until it is closed. Locks are taken once.
@@ -454,6 +476,10 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
             false => Err(damage(name, count)),
         }
     };
+    let host_name: String = row.get("host_name")?;
+    if host_name.len() > HOST_NAME_MAX {
+        return Err(damage("length of a host's name", host_name.len()));
+    }
     let parts: Option<i64> = row.get("parts")?;
     let parts = parts.map(|_| count("parts")).transpose()?;
     Ok(StoredPart {
@@ -464,7 +490,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
         parts,
         host: Host {
             id: row.get("host")?,
-            name: row.get("host_name")?,
+            name: host_name,
         },
         octavo: row.get("octavo")?,
         started: row.get("started")?,

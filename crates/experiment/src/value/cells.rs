@@ -17,11 +17,8 @@ use crate::{
     prices::{Prices, plain},
     ramp::StepFinding,
     record::Source,
-    statistics::Interval,
+    statistics::{Interval, critical_t, error_of_one},
 };
-
-/// Batches of a step of a ramp: up to ten parts of its time ([`RampFinding`](crate::ramp::RampFinding)).
-const STEP_BATCHES: usize = 10;
 
 /// A storage of the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -188,16 +185,25 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
         elsewhere: false,
         setting: String::new(),
     };
+    let places = findings.groups.iter().enumerate().flat_map(|(group, of)| {
+        let cells = of.cells.iter().enumerate();
+        cells.map(move |(place, cell)| (group, place, cell))
+    });
     // A policy that only a model can have is for no money.
-    let cells = findings.groups.iter().flat_map(|group| &group.cells);
-    let cells = cells.filter(|cell| cell.cell.database.replacement().is_none());
-    found.extend(cells.filter_map(|cell| {
+    let cells = places.filter(|(_, _, cell)| cell.cell.database.replacement().is_none());
+    found.extend(cells.filter_map(|(group, place, cell)| {
         let is_known = |of: &Interval| of.estimate.is_finite() && of.estimate > 0.0;
         let throughput = cell.throughput.filter(is_known)?;
+        let tail = cell.tail.as_ref();
+        let ms = |us: u64| us as f64 / 1e3;
         let load = LoadPoint {
             clients: cell.cell.clients,
-            throughput,
-            p99_ms: cell.tail.as_ref().map(|tail| tail.p99_us as f64 / 1e3),
+            throughput: of.next_host(group, place).unwrap_or(throughput),
+            all_passes: cell.all_passes,
+            p99_ms: tail.map(|tail| ms(tail.p99_us)),
+            p99_low_ms: tail.map(|tail| ms(tail.p99_between.low_us)),
+            p99_high_ms: tail.and_then(|tail| tail.p99_between.high_us.map(ms)),
+            hosts: findings.fleet.as_ref().map(|_| of.hosts().len()),
         };
         Some(one(&cell.cell, throughput, vec![load]))
     }));
@@ -212,18 +218,24 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
     }));
 }
 
-/// What a step of a ramp did, within two standard errors.
+/// What a step of a ramp did, at 95%.
 fn of_step(step: &StepFinding) -> Option<LoadPoint> {
     let (rate, error) = (step.counted_per_second, step.counted_error);
+    let half = critical_t(error_of_one(1), step.counted_freedom) * error;
     (rate.is_finite() && rate > 0.0).then(|| LoadPoint {
         clients: step.clients,
         throughput: Interval {
             estimate: 60.0 * rate,
-            low: 60.0 * (rate - 2.0 * error).max(0.0),
-            high: 60.0 * (rate + 2.0 * error),
-            batches: STEP_BATCHES,
+            low: 60.0 * (rate - half).max(0.0),
+            high: 60.0 * (rate + half),
+            // As many as leave these degrees of freedom.
+            batches: step.counted_freedom as usize + 1,
         },
+        all_passes: None,
         p99_ms: Some(step.latency.p99_us as f64 / 1e3),
+        p99_low_ms: Some(step.p99_between.low_us as f64 / 1e3),
+        p99_high_ms: step.p99_between.high_us.map(|us| us as f64 / 1e3),
+        hosts: None,
     })
 }
 
@@ -255,7 +267,11 @@ fn elsewhere(results: &[Results<'_>], prices: &Prices, found: &mut Vec<UnpricedC
                     loads: vec![LoadPoint {
                         clients: cell.clients,
                         throughput,
+                        all_passes: None,
                         p99_ms: None,
+                        p99_low_ms: None,
+                        p99_high_ms: None,
+                        hosts: None,
                     }],
                     source: one.source,
                     elsewhere: true,
@@ -316,8 +332,8 @@ fn name_settings(results: &[Results<'_>], found: &mut [UnpricedCell]) {
     // Classes of hosts of merged results.
     let are_classes = results.iter().any(|of| of.findings.fleet.is_some()) && results.len() > 1;
     for (one, names) in found.iter().zip(&mut names) {
-        if let Some(host) = results[one.results].hosts().first().filter(|_| are_classes) {
-            names.push(format!("hosts like {}", host.host.name));
+        if are_classes {
+            names.extend(results[one.results].hosts_in_words(results));
         }
     }
     for (one, names) in found.iter_mut().zip(names) {

@@ -23,19 +23,29 @@ pub struct Demand {
 pub struct LoadPoint {
     /// The clients.
     pub clients: u32,
-    /// Counted transactions a minute.
+    /// Counted transactions a minute; over three hosts or more, between what those of one more host lie.
     pub throughput: Interval,
+    /// The same of all passes together, those that are left out of it included; `None` of ramps and where
+    /// nothing was measured. What holds a rate holds it in bad minutes too.
+    pub all_passes: Option<f64>,
     /// The 99th percentile of all transactions, in milliseconds; `None` where it was not measured.
     pub p99_ms: Option<f64>,
+    /// The lower end of its interval at 95%, in milliseconds.
+    pub p99_low_ms: Option<f64>,
+    /// The upper end; `None` of too few transactions to know.
+    pub p99_high_ms: Option<f64>,
+    /// How many hosts of merged parts gave it; `None` where parts were not merged.
+    pub hosts: Option<usize>,
 }
 
 /// Whether a cell holds what is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
-    /// The lower end of its throughput is as high, with a p99 that is as low.
+    /// The lower end of its throughput and all passes together are as high, and the upper end of its p99 is
+    /// as low.
     Yes,
-    /// The wanted throughput is within its interval, or its p99 is not known.
+    /// What is wanted is within an interval, or its p99 is not known.
     Open,
     /// It does less, or takes longer, under each load that was tried.
     No,
@@ -55,6 +65,8 @@ pub struct Demanded {
     pub cheapest: Option<usize>,
     /// Cells that cost less and of which it is open, the cheapest first.
     pub cheaper_open: Vec<usize>,
+    /// Cells that hold it and have no price.
+    pub without_price: Vec<usize>,
 }
 
 /// Whether a cell holds it, and under which load that was seen.
@@ -62,8 +74,8 @@ pub struct Demanded {
 pub struct CellHolds {
     /// Whether.
     pub holds: Holds,
-    /// Of those with the best answer the one with the fewest clients; where none holds it, the one that
-    /// does most. Its interval holds at 95% for all loads of all cells together.
+    /// Of those that hold it the one with the fewest clients, of open ones the one that may do most; else the
+    /// one that does most. Its interval holds at 95% for all loads of all cells together.
     #[serde(flatten)]
     pub at: LoadPoint,
 }
@@ -82,7 +94,7 @@ impl Demand {
             .filter_map(|(place, cell)| Some((place, cell.cost?)))
             .collect();
         by_cost.sort_by(|(one, cost), (other, others)| {
-            let most = |place: &usize| found[*place].at.throughput.estimate;
+            let most = |place: &usize| cells[*place].throughput.estimate;
             cost.total_cmp(others)
                 .then(most(other).total_cmp(&most(one)))
         });
@@ -98,6 +110,9 @@ impl Demand {
             per_second: self.rate.get(),
             p99_ms: self.p99_ms(),
             cheapest: cheapest.map(|(place, _)| place),
+            without_price: (0..cells.len())
+                .filter(|&place| cells[place].cost.is_none() && found[place].holds == Holds::Yes)
+                .collect(),
             cheaper_open: cheaper_open.map(|(place, _)| place).collect(),
             cells: found.clone(),
         }
@@ -128,17 +143,29 @@ impl Demand {
                 rate(one).total_cmp(&rate(other))
             })
         };
-        let best = fewest(Holds::Yes).or_else(|| fewest(Holds::Open));
+        let likeliest = || {
+            of(Holds::Open).max_by(|one, other| {
+                let high = |of: &CellHolds| of.at.throughput.high;
+                high(one).total_cmp(&high(other))
+            })
+        };
+        let best = fewest(Holds::Yes).or_else(likeliest);
         *best.or_else(most).expect("a cell has a load")
     }
 
     fn load(&self, at: &LoadPoint) -> Holds {
         let wanted = self.rate.get() * 60.0;
-        let is_quick = match (self.p99_ms(), at.p99_ms) {
+        let is_quick = match (self.p99_ms(), at.p99_low_ms) {
             (None, _) => Some(true),
-            (Some(wanted), own) => own.map(|own| own <= wanted),
+            (Some(wanted), Some(low)) if low > wanted => Some(false),
+            (Some(wanted), _) if at.p99_high_ms.is_some_and(|high| high <= wanted) => Some(true),
+            (Some(_), _) => None,
         };
-        let (is_enough, may_be) = (at.throughput.low >= wanted, at.throughput.high >= wanted);
+        let is_known = at.throughput.says_something();
+        let is_enough = is_known
+            && at.throughput.low >= wanted
+            && at.all_passes.is_none_or(|all| all >= wanted);
+        let may_be = !is_known || at.throughput.high >= wanted;
         match is_quick {
             Some(true) if is_enough => Holds::Yes,
             Some(true) | None if may_be => Holds::Open,
@@ -160,7 +187,11 @@ mod tests {
                 high: per_second * 63.0,
                 batches: 1000,
             },
+            all_passes: None,
             p99_ms,
+            p99_low_ms: p99_ms.map(|p99| p99 * 0.9),
+            p99_high_ms: p99_ms.map(|p99| p99 * 1.1),
+            hosts: None,
         }
     }
 
@@ -175,7 +206,7 @@ mod tests {
     fn a_load_holds_what_its_lower_end_reaches_within_the_bound() {
         let loads = [
             load(1, 50.0, Some(5.0)),
-            load(4, 120.0, Some(19.0)),
+            load(4, 120.0, Some(18.0)),
             load(8, 130.0, Some(45.0)),
         ];
         let of = |per_second, p99_ms| {
@@ -188,12 +219,41 @@ mod tests {
         assert_eq!(of(115.0, Some(50)), (Holds::Yes, 8));
         assert_eq!(of(115.0, None), (Holds::Yes, 8));
         assert_eq!(of(127.0, Some(20)), (Holds::No, 8));
-        assert_eq!(of(40.0, Some(5)), (Holds::Yes, 1));
+        assert_eq!(of(40.0, Some(6)), (Holds::Yes, 1));
+        // Its p99 is known to 10%.
+        assert_eq!(of(40.0, Some(5)), (Holds::Open, 1));
         assert_eq!(of(40.0, Some(4)), (Holds::No, 8));
-        let unknown = demand(40.0, Some(20)).cell(&[load(1, 50.0, None)], 1);
-        assert_eq!(unknown.holds, Holds::Open);
+        assert_eq!(of(100.0, Some(19)), (Holds::Open, 4));
         // Ten that are looked at together are known less well: 2.8 standard errors for 2.0.
         assert_eq!(demand(113.5, Some(20)).cell(&loads, 1).holds, Holds::Yes);
         assert_eq!(demand(113.5, Some(20)).cell(&loads, 10).holds, Holds::Open);
+    }
+
+    #[test]
+    fn what_is_not_known_is_open() {
+        let of = |load: LoadPoint| demand(40.0, Some(20)).cell(&[load], 1).holds;
+        assert_eq!(of(load(1, 50.0, None)), Holds::Open);
+        let known = load(1, 50.0, Some(5.0));
+        assert_eq!(of(known), Holds::Yes);
+        let few = LoadPoint {
+            p99_high_ms: None,
+            ..known
+        };
+        assert_eq!(of(few), Holds::Open);
+        // The passes that are left out were slower than the rate.
+        let bad = LoadPoint {
+            all_passes: Some(39.0 * 60.0),
+            ..known
+        };
+        assert_eq!(of(bad), Holds::Open);
+        let wide = LoadPoint {
+            throughput: Interval {
+                low: 2400.0,
+                high: 1e6,
+                ..known.throughput
+            },
+            ..known
+        };
+        assert_eq!(of(wide), Holds::Open);
     }
 }

@@ -22,7 +22,12 @@ use octavo_units::{ByteCount, PageSize};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{plan::Plan, prices::Prices, record::Source};
+use crate::{
+    confidence::{ConfidenceLevel, confidence},
+    plan::Plan,
+    prices::Prices,
+    record::Source,
+};
 use results::{SCALE_MAX, SCALE_MIN};
 
 pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage, RateSource};
@@ -65,8 +70,10 @@ pub struct Value {
     pub settings: Vec<Setting>,
     /// How often pages have to be read to belong in memory.
     pub break_even: Vec<BreakEven>,
-    /// Prices of what is neither a storage or host of the cells nor a device.
+    /// Prices of what is neither a storage of the cells nor a device.
     pub unused: Vec<String>,
+    /// Prices of hosts that are not here.
+    pub unused_hosts: Vec<String>,
 }
 
 /// Where results are, and how they came about.
@@ -76,6 +83,8 @@ pub struct ResultOrigin {
     pub name: String,
     /// How their figures came about.
     pub source: Source,
+    /// How far their own answer can be trusted, where they have one.
+    pub confidence: Option<ConfidenceLevel>,
 }
 
 /// Cells that differ in memory, page size and storage alone.
@@ -158,12 +167,16 @@ impl Value {
         };
         let title = plan.workload_title();
         let data: Vec<String> = plan.data.iter().map(|of| of.of_workload(&title)).collect();
-        let (break_even, mut unused) =
-            break_even::all(results, &storages, &prices, devices, plan.seed);
+        let (break_even, unused) = break_even::all(results, &storages, &prices, devices, plan.seed);
         let is_here = |host: &String| results.iter().any(|of| of.has_host(host));
         let hosts = prices.hosts.iter().map(|(host, _)| host);
-        unused.extend(hosts.filter(|host| !is_here(host)).cloned());
+        let unused_hosts: Vec<String> = hosts.filter(|host| !is_here(host)).cloned().collect();
         if cells.iter().all(|cell| cell.cost.is_none()) {
+            if prices.storages.is_empty() {
+                return Err(ValueError::NoHost {
+                    unknown: unused_hosts,
+                });
+            }
             return Err(ValueError::NoCost {
                 priced: prices.storages.into_iter().map(|(name, _)| name).collect(),
                 known: storages.into_iter().map(|of| of.name).collect(),
@@ -175,6 +188,7 @@ impl Value {
                 .map(|of| ResultOrigin {
                     name: of.name.to_owned(),
                     source: of.findings.source,
+                    confidence: confidence(of.findings).map(|found| found.trust),
                 })
                 .collect(),
             workload: data.join("; "),
@@ -187,6 +201,7 @@ impl Value {
             settings: settings(&cells, &prices, margin),
             break_even,
             unused,
+            unused_hosts,
             prices,
             storages,
             cells,

@@ -2,7 +2,9 @@
 
 use crate::{
     findings::{Findings, HostSummary},
+    lockstep::{CellOfHost, HOSTS_MIN},
     prices::{Price, Prices},
+    statistics::Interval,
 };
 
 /// A store's results, and where they are.
@@ -25,6 +27,39 @@ impl Results<'_> {
     /// Whether these are figures of a host with this name.
     pub fn has_host(&self, name: &str) -> bool {
         self.hosts().iter().any(|of| of.host.name == name)
+    }
+
+    /// What the throughput of a cell would be on one more host like these, of three hosts or more: Student's t
+    /// over their logarithms, as [`CellOfHost::next`] has it for ratios.
+    pub(super) fn next_host(&self, group: usize, place: usize) -> Option<Interval> {
+        let class = self.findings.fleet.as_ref()?.classes.first()?;
+        let cell = class.groups.get(group)?.cells.get(place)?;
+        let logs = cell.by_host.iter().enumerate();
+        let logs = logs.filter_map(|(host, of)| Some((host, of.throughput?.ln())));
+        let of = CellOfHost {
+            logs: logs.collect(),
+        };
+        let next = of.next(1).filter(|_| class.is_over_hosts);
+        next.filter(|_| of.logs.len() >= HOSTS_MIN)
+    }
+
+    /// What its hosts are called among these results; `None` where it was not merged.
+    pub(super) fn hosts_in_words(&self, all: &[Self]) -> Option<String> {
+        let class = self.findings.fleet.as_ref()?.classes.first()?;
+        let first = class.hosts.first()?;
+        let is_other = |of: &&Self| !std::ptr::eq(of.findings, self.findings);
+        let shared = all
+            .iter()
+            .filter(is_other)
+            .any(|of| of.has_host(&first.host.name));
+        let many = match class.hosts.as_slice() {
+            [one] => format!("host {} alone", one.host.name),
+            _ => format!("hosts like {}", first.host.name),
+        };
+        Some(match shared {
+            true => format!("{many} ({})", class.class),
+            false => many,
+        })
     }
 
     /// The price of the machine, which is that of any of its hosts.
@@ -103,6 +138,15 @@ pub enum ValueError {
     Scale {
         /// What was asked.
         scale: f64,
+    },
+    /// Only hosts have prices that are not in the results.
+    #[error(
+        "no cell has a price: no host here is called {}; name one that section Hosts of octavo report has",
+        unknown.join(" or ")
+    )]
+    NoHost {
+        /// The hosts with a price.
+        unknown: Vec<String>,
     },
     /// Hosts of one class with other prices.
     #[error("{first} and {second} are hosts of one class and have two prices: give one of them")]

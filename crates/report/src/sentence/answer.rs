@@ -301,6 +301,10 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
         let why = "your schema allows no other page size that was to be measured.";
         return Some((format!("keep {reference}"), why.into()));
     }
+    if findings.is_over_hosts() && !others.clone().any(is_known) {
+        let why = format!("{reference} gave figures on too few hosts to compare with.");
+        return Some(("no answer".into(), why));
+    }
     if !others.any(is_known) {
         let why = format!("no run but that of {reference} gave a figure.");
         return Some(("no answer".into(), why));

@@ -326,7 +326,26 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
              Intervals take them for several hosts. Name each machine once (--host).",
             list(hosts, "and")
         ),
-        Caveat::HostsAgainst { level, hosts, of } => format!(
+        Caveat::PartsCutOff { kind, cut_off, of } => format!(
+            "{cut_off} of {} {} cut off or {} still at work. Merge again when all are done.",
+            counted(*of, kind.name()),
+            if *cut_off == 1 { "was" } else { "were" },
+            if *cut_off == 1 { "is" } else { "are" },
+        ),
+        Caveat::OtherClasses { hosts, others } => format!(
+            "This is the answer of {}. {} of other classes: section Hosts has their answers.",
+            counted(*hosts, "host"),
+            match others {
+                1 => "1 host is".to_owned(),
+                _ => format!("{others} hosts are"),
+            }
+        ),
+        Caveat::HostsAgainst {
+            group,
+            level,
+            hosts,
+            of,
+        } => format!(
             "{} of {} {} the opposite of {}: {}. What is best on the mean of hosts is not best on each.",
             hosts.len(),
             counted(*of, "host"),
@@ -334,13 +353,18 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 1 => "says",
                 _ => "say",
             },
-            named_level(findings, level),
+            named_level(findings, group, level),
             list(hosts, "and")
         ),
-        Caveat::LevelOnFewHosts { level, hosts, of } => format!(
+        Caveat::LevelOnFewHosts {
+            group,
+            level,
+            hosts,
+            of,
+        } => format!(
             "{} gave figures on {hosts} of {} alone, which may be the faster ones. Their reasons: octavo \
              report --verbose.",
-            named_level(findings, level),
+            named_level(findings, group, level),
             counted(*of, "host")
         ),
         Caveat::PartsMissing {
@@ -380,11 +404,15 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
 }
 
 /// A level as tables have it.
-fn named_level(findings: &Findings, level: &str) -> String {
+fn named_level(findings: &Findings, group: &str, level: &str) -> String {
     let mut cells = naming::cells(findings).filter(|cell| cell.level == level);
-    cells
+    let name = cells
         .next()
-        .map_or_else(|| level.to_owned(), |cell| naming::cell(findings, cell))
+        .map_or_else(|| level.to_owned(), |cell| naming::cell(findings, cell));
+    match group {
+        "" => name,
+        group => format!("{name} with {group}"),
+    }
 }
 
 /// What so few hosts tell.

@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use octavo_experiment::{
     campaign::SITTINGS_WANTED,
-    findings::{CellFindings, Findings, GroupFindings},
+    findings::{CellFindings, ClassFindings, Findings, GroupFindings},
     lockstep::{BATCH_PASSES, Horizon},
     plan::SnapshotKey,
     record::Source,
@@ -13,7 +13,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{counted, distinct, estimate, join, list},
+    number::{distinct, estimate, join, list},
 };
 
 /// What would settle what is open, and measure what there was no time for: its names with the
@@ -81,29 +81,40 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
     Some((purpose, format!("{} {with}", without_passes(command))))
 }
 
-/// How many more hosts would settle what is open over hosts, if they say the same.
-pub(crate) fn more_hosts(findings: &Findings) -> Option<String> {
-    let fleet = findings.fleet.as_ref()?;
-    let class = fleet.classes.first().filter(|class| class.is_over_hosts)?;
+/// How many hosts would settle what is open in a class, if they say the same. A new fleet, as whoever adds
+/// hosts until it is decided is wrong more often.
+pub(crate) fn more_hosts(findings: &Findings, class: &ClassFindings) -> Option<String> {
+    if !class.is_over_hosts {
+        return None;
+    }
     let groups = class.groups.iter().zip(&findings.groups);
     let open = groups.flat_map(|(group, of_plan)| {
         let cells = group.cells.iter().zip(&of_plan.cells);
-        cells.filter_map(move |(cell, of_plan)| {
+        let open = cells.filter(|(cell, _)| cell.decision == Some(Decision::Open));
+        open.map(move |(cell, of_plan)| {
             let name = naming::cell(findings, of_plan);
             let name = match group.name.as_str() {
                 "" => name,
                 group => format!("{name} with {group}"),
             };
-            Some((name, cell.more_hosts?))
+            (name, cell.more_hosts)
         })
     });
-    let open: Vec<(String, usize)> = open.collect();
-    let most = open.iter().map(|(_, more)| *more).max()?;
-    let names: Vec<String> = open.into_iter().map(|(name, _)| name).collect();
+    let (known, endless): (Vec<_>, Vec<_>) = open.partition(|(_, more)| more.is_some());
+    let most = known.iter().filter_map(|(_, more)| *more).max()?;
+    let names = |of: Vec<(String, Option<usize>)>| {
+        let names = of.into_iter().map(|(name, _)| name);
+        list(distinct(names), "and")
+    };
+    let may_stay = match endless.is_empty() {
+        true => String::new(),
+        false => format!("; {} may stay open", names(endless)),
+    };
     Some(format!(
-        "To settle {}, about {} like these would do, if they say the same.",
-        list(distinct(names), "and"),
-        counted(most, "more host")
+        "To settle {}, a new fleet of about {} hosts would do if they say the same{may_stay}. Adding hosts to \
+         these until it is decided is wrong more often.",
+        names(known),
+        class.hosts.len() + most
     ))
 }
 

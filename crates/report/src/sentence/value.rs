@@ -1,6 +1,7 @@
 //! What throughput is worth, in words.
 
 use octavo_experiment::{
+    confidence::ConfidenceLevel,
     record::Source,
     value::{
         BreakEven, BreakEvenLacks, BreakEvenPage, BufferCurve, Choice, Configuration, Demanded,
@@ -14,7 +15,8 @@ use super::Answer;
 use crate::{
     naming::per_minute,
     number::{
-        count, counted, ends, factor, join, list, number, percent, plain_time, seconds, time,
+        count, counted, distinct, ends, factor, join, list, number, percent, plain_time, seconds,
+        time,
     },
 };
 
@@ -123,12 +125,28 @@ pub(crate) fn demand(value: &Value, of: &Demanded) -> String {
 /// What a cell does under the load at which it is judged.
 pub(crate) fn does(of: &LoadPoint) -> String {
     let a_second = |a_minute: f64| number(a_minute / 60.0);
-    let p99 = of.p99_ms.map_or_else(
-        || "p99 not known".to_owned(),
-        |p99| format!("p99 {}", time(p99 * 1e3)),
-    );
+    let ms = |ms: f64| time(ms * 1e3);
+    let p99 = match (of.p99_ms, of.p99_low_ms, of.p99_high_ms) {
+        (Some(p99), Some(low), Some(high)) => {
+            format!("p99 {} ({} to {})", ms(p99), ms(low), ms(high))
+        }
+        (Some(p99), ..) => format!("p99 {} (of too few to know)", ms(p99)),
+        (None, ..) => "p99 not known".to_owned(),
+    };
+    let next = match of.hosts {
+        Some(1) => " on 1 host alone".to_owned(),
+        Some(2) => " on 2 hosts alone".to_owned(),
+        Some(_) => " on one more host".to_owned(),
+        None => String::new(),
+    };
+    let all = match of.all_passes {
+        Some(all) if all < of.throughput.low => {
+            format!(", {} with the passes that are left out", a_second(all))
+        }
+        _ => String::new(),
+    };
     format!(
-        "{} a second ({}), {p99}, with {}",
+        "{} a second ({}{next}){all}, {p99}, with {}",
         a_second(of.throughput.estimate),
         ends(&of.throughput, a_second),
         counted(of.clients as usize, "client")
@@ -141,46 +159,69 @@ fn demanded(value: &Value) -> Option<Answer> {
     let wanted = demand(value, found);
     let at = |place: usize| (&value.cells[place], &found.cells[place].at);
     let cost = |of: &ValuedCell| of.cost.map_or_else(String::new, |cost| money(value, cost));
-    let mut open = found.cheaper_open.iter().take(AS_GOOD_MAX).map(|&place| {
-        let (of, load) = at(place);
-        format!("{} for {} ({})", cell(of), cost(of), does(load))
-    });
-    let open = match found.cheaper_open.len() {
-        0 => String::new(),
-        all => {
-            let named = join(&mut open, "; ");
-            let more = match all.saturating_sub(AS_GOOD_MAX) {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
-            let than = if found.cheapest.is_some() {
-                "Cheaper, but not"
-            } else {
-                "Not"
-            };
-            format!(" {than} decided: {named}{more}.")
+    let some = |places: &[usize], words: &dyn Fn(usize) -> String| {
+        let named = join(
+            places.iter().take(AS_GOOD_MAX).map(|&place| words(place)),
+            "; ",
+        );
+        match places.len().saturating_sub(AS_GOOD_MAX) {
+            0 => named,
+            more => format!("{named}, and {more} more"),
         }
+    };
+    let mut others = String::new();
+    if !found.cheaper_open.is_empty() {
+        let than = match found.cheapest {
+            Some(_) => "Cheaper, but not",
+            None => "Not",
+        };
+        let open = some(&found.cheaper_open, &|place| {
+            let (of, load) = at(place);
+            format!("{} for {} ({})", cell(of), cost(of), does(load))
+        });
+        others += &format!(" {than} decided: {open}.");
+    }
+    if !found.without_price.is_empty() {
+        let unpriced = some(&found.without_price, &|place| {
+            let (of, load) = at(place);
+            format!("{} ({})", cell(of), does(load))
+        });
+        others += &format!(" It is held by what has no price, too: {unpriced}. Add their prices.");
+    }
+    let predicted = |of: &ValuedCell| match of.source {
+        Source::Predicted => ", as predicted",
+        Source::Measured => "",
     };
     let (what, why) = match found.cheapest {
         Some(place) => {
             let (of, load) = at(place);
             (
-                format!("The cheapest that holds {wanted}: {}.", cell(of)),
-                format!("It costs {} and does {}.{open}", cost(of), does(load)),
+                format!(
+                    "The cheapest that holds {wanted}{}: {}.",
+                    predicted(of),
+                    cell(of)
+                ),
+                format!("It costs {} and does {}.{others}", cost(of), does(load)),
             )
         }
-        None if !open.is_empty() => (
-            format!("Nothing here holds {wanted} for sure."),
-            open.trim_start().to_owned(),
+        None if !others.is_empty() => (
+            format!("Nothing with a price holds {wanted} for sure."),
+            others.trim_start().to_owned(),
         ),
         None => {
-            let rate = |place: &usize| at(*place).1.throughput.estimate;
-            let places = 0..value.cells.len();
-            let most = places.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+            let load = |place: usize| at(place).1;
+            let p99 = |place: usize| load(place).p99_ms.unwrap_or(f64::INFINITY);
+            let rate = |place: usize| load(place).throughput.estimate;
+            let is_quick = |place: &usize| found.p99_ms.is_none_or(|wanted| p99(*place) <= wanted);
+            let places = || 0..value.cells.len();
+            let quick = places().filter(is_quick);
+            let most = quick.max_by(|&one, &other| rate(one).total_cmp(&rate(other)));
+            let quickest = || places().min_by(|&one, &other| p99(one).total_cmp(&p99(other)));
+            let most = most.or_else(quickest)?;
             let (of, load) = at(most);
             (
                 format!("Nothing here holds {wanted}."),
-                format!("The most is {} ({}).", cell(of), does(load)),
+                format!("The nearest is {} ({}).", cell(of), does(load)),
             )
         }
     };
@@ -469,6 +510,20 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
                 .into(),
         );
     }
+    let doubted = value.results.iter();
+    let doubted = doubted.filter(|of| of.confidence == Some(ConfidenceLevel::Low));
+    for name in distinct(doubted.map(|of| of.name.clone())) {
+        warnings.push(format!(
+            "The answer of {name} has low confidence, and so have these figures: octavo report {name} says why."
+        ));
+    }
+    if value.demand.is_some() {
+        warnings.push(
+            "Clients waited for each answer before they asked again. Where requests come at random, they \
+             also wait for each other: keep room above the rate."
+                .into(),
+        );
+    }
     if value.scale != 1.0 {
         warnings.push(format!(
             "Each cell stands for {} times its memory and data (--times). That throughput stays \
@@ -492,12 +547,14 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
                 .into(),
         );
     }
-    if value.prices.machine.is_none() && value.prices.hosts.is_empty() {
-        warnings.push(
-            "The machine has no price, which favors small memories and cheap storage: add \
-             --machine-price 2000"
-                .into(),
-        );
+    if value.cells.iter().any(|cell| cell.bill.machine.is_none()) {
+        let some = match value.prices.hosts.is_empty() {
+            true => "The machine has",
+            false => "Some hosts have",
+        };
+        warnings.push(format!(
+            "{some} no price, which favors small memories and cheap storage: add --machine-price 2000"
+        ));
     }
     let (known, unknown): (Vec<_>, Vec<_>) =
         value.storages.iter().partition(|of| of.price.is_some());
@@ -542,6 +599,12 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
             "Prices of {} are not used: no storage here and no device of octavo devices has such \
              a name",
             list(&value.unused, "and")
+        ));
+    }
+    if !value.unused_hosts.is_empty() {
+        warnings.push(format!(
+            "Prices of {} are not used: section Hosts of octavo report has no such host",
+            list(&value.unused_hosts, "and")
         ));
     }
     warnings

@@ -97,6 +97,7 @@ fn command_line_page_works() {
     scene.write("plan.toml", &small_plan());
     scene.write("hosts.txt", "n1\nn2\nn3\n");
     scene.write("space.toml", &modeled_plan());
+    scene.write("devices.toml", &plan_of_devices());
     scene.write("trace.lis", &traced());
     own_files(&scene);
     scene.write("my-study.toml", &written("studies/pure-2012.toml"));
@@ -139,6 +140,7 @@ fn fleet_page_works() {
     let scene = Scene::new();
     scene.write("plan.toml", &small_plan());
     scene.write("hosts.txt", "n1\nn2\nn3\n");
+    scene.write("devices.toml", &plan_of_devices());
     scene.types("docs/fleet.md");
 }
 
@@ -283,6 +285,11 @@ fn small_plan() -> String {
 /// The plan of the page of plans with less data, all of which is modeled.
 fn modeled_plan() -> String {
     small(&block("docs/plans.md", "toml", "page-size = ["))
+}
+
+/// The same, on a device that it names.
+fn plan_of_devices() -> String {
+    modeled_plan().replace("[cells]\n", "[cells]\nstorage = \"device:nvme-tlc\"\n")
 }
 
 /// A plan with rows that are loaded in a moment, a short warm-up and short slices, and little time for

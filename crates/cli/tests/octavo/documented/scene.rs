@@ -130,7 +130,10 @@ impl Scene {
     fn succeeds(&self, arguments: &[String], place: &str) -> Output {
         let file = arguments.iter().position(|word| word == ">");
         let (arguments, file) = arguments.split_at(file.unwrap_or(arguments.len()));
+        let begun = Instant::now();
         let output = self.command(arguments).output().unwrap();
+        // With --nocapture: which examples a slow page is made of.
+        println!("{:6.1} s  {place}", begun.elapsed().as_secs_f64());
         // Both say how a condition came out.
         let is_judged = arguments.iter().any(|word| word == "--fail-if");
         let is_answer = is_judged && matches!(output.status.code(), Some(3 | 4));

@@ -237,6 +237,7 @@ pub(super) const FOREIGN: &[(&str, &str)] = &[
     ("--exclusive", "sbatch"),
     ("--requeue", "sbatch"),
     ("--signal", "sbatch"),
+    ("--mem", "sbatch"),
     ("--partition", "sbatch"),
     ("--constraint", "sbatch"),
     ("--filter", "hq job"),

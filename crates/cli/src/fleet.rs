@@ -16,9 +16,8 @@ use octavo_storage::text;
 use crate::{
     failure::Failure,
     flags::{FleetCommand, FleetFlags, FleetScriptFlags, RAMP_APART, SchedulerName},
-    output,
-    predict::plan_file::check_for_shards,
-    print,
+    modeled::check_for_shards,
+    output, print,
 };
 use script::{Parts, Script};
 

@@ -26,6 +26,7 @@ mod load;
 mod manual;
 mod merge;
 mod metrics;
+mod modeled;
 mod outcome;
 mod output;
 mod part;

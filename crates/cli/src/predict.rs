@@ -1,7 +1,7 @@
 //! `octavo predict`: flags or a file to a plan and what to predict from, the call, and what is
 //! printed.
 
-pub(crate) mod plan_file;
+mod plan_file;
 mod shard;
 
 use std::{

@@ -5,9 +5,10 @@ use std::{env, path::Path};
 
 use anyhow::{Context, ensure};
 use octavo_experiment::{
+    abandoned::clear_abandoned,
     campaign::CampaignSettings,
     directory::{REPORT, WorkDirectory},
-    part::{Alone, EndedOutcome, HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind, clear_abandoned},
+    part::{Alone, EndedOutcome, HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind},
     plan::Design,
 };
 

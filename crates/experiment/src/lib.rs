@@ -11,6 +11,7 @@
 //! clients that begin one group after the other), and
 //! [`check`](mod@check) looks whether both are sound.
 
+pub mod abandoned;
 pub mod advise;
 pub mod apart;
 pub mod audit;

@@ -5,7 +5,6 @@
 //! its own. [`merge`](mod@crate::merge) brings these together; the statistics over hosts are with those over
 //! slices, in [`lockstep`](crate::lockstep).
 
-mod abandoned;
 mod alone;
 mod class;
 mod ended;
@@ -16,7 +15,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use abandoned::clear_abandoned;
 pub use alone::Alone;
 pub(crate) use class::class;
 pub use ended::{EndedOutcome, EndedPart};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     choice::Configuration,
-    demand::LoadPoint,
+    load::LoadPoint,
     money::{Bill, per_thousand},
     results::{Results, ValueError},
 };

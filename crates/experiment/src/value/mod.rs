@@ -14,6 +14,7 @@ mod choice;
 mod demand;
 mod five_minutes;
 mod knee;
+mod load;
 mod money;
 mod results;
 
@@ -33,9 +34,10 @@ use results::{SCALE_MAX, SCALE_MIN};
 pub use break_even::{BreakEven, BreakEvenLacks, BreakEvenPage, RateSource};
 pub use cells::{ValuedCell, ValuedStorage};
 pub use choice::{Choice, Configuration, MemoryInstead, choices, frontier};
-pub use demand::{CellHolds, Demand, Demanded, Holds, LoadPoint};
+pub use demand::{CellHolds, Demand, Demanded, Holds};
 pub use five_minutes::{DEPTH, RANGE_MAX, RandomReads, break_even_s, random_reads};
 pub use knee::{BufferPoint, Knee, KneeLacks, KneePlace, MEMORIES_MIN, MemoryStep, knee};
+pub use load::LoadPoint;
 pub use money::{Bill, PER, per_thousand};
 pub use results::{Results, ValueError};
 

@@ -2,8 +2,10 @@
 
 use std::{fs, path::Path};
 
-use super::{Host, PartKind};
-use crate::directory::WorkDirectory;
+use crate::{
+    directory::WorkDirectory,
+    part::{Host, PartKind},
+};
 
 /// Deletes the databases of sittings below `into` that were killed on this host: their results stay.
 ///

@@ -77,6 +77,15 @@ pub(crate) fn sittings(
     settings.plan.design = Design::Full;
     let is_kept = settings.keep_data;
     let mut directory = None;
+    // Whatever becomes of it, what was wanted stays.
+    let keep = |run: &PartRun| -> Result<(), Failure> {
+        if is_kept && run.directory().exists() {
+            let opened = WorkDirectory::open(run.directory(), &[]);
+            let kept = opened.and_then(|mut of| of.note_kept());
+            kept.map_err(Failure::input)?;
+        }
+        Ok(())
+    };
     for number in first..=last {
         let part = Part::new(PartKind::Sitting, number, of, host.clone());
         // What is loaded serves the sittings after it.
@@ -85,14 +94,12 @@ pub(crate) fn sittings(
             None => PartRun::begin(part, into),
             Some(directory) => PartRun::begin_in(part, directory),
         };
-        let findings = run.carry_out(&settings, watcher)?;
+        let carried = run.carry_out(&settings, watcher);
+        keep(&run)?;
+        let findings = carried?;
         let page = run.directory().join(REPORT);
         output::write(&page, &octavo_report::findings(&findings).html())?;
         directory = Some(run.directory().to_owned());
-    }
-    if let Some(directory) = directory.filter(|_| is_kept) {
-        let kept = WorkDirectory::open(&directory, &[]).and_then(|mut of| of.note_kept());
-        kept.map_err(Failure::input)?;
     }
     Ok(())
 }

@@ -198,7 +198,10 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
         let ms = |us: u64| us as f64 / 1e3;
         let load = LoadPoint {
             clients: cell.cell.clients,
-            throughput: of.next_host(group, place).unwrap_or(throughput),
+            // As wide as the next host, around the figure that is said of the cell.
+            throughput: of
+                .next_host(group, place)
+                .map_or(throughput, |next| next.around(throughput.estimate)),
             all_passes: cell.all_passes,
             p99_ms: tail.map(|tail| ms(tail.p99_us)),
             p99_low_ms: tail.map(|tail| ms(tail.p99_between.low_us)),

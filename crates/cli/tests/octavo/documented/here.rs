@@ -132,6 +132,14 @@ pub(super) const BEGUN: &[(&str, &str)] = &[
         "octavo emulate DEVICE --backing DIR --mount DIR",
         "works until it is interrupted",
     ),
+    (
+        "octavo calibrate /mnt/data",
+        "measures for a minute; with --output it is run whole",
+    ),
+    (
+        "octavo calibrate DIR --output PROFILE",
+        "measures for a minute; /mnt/data in its place is run whole",
+    ),
     ("octavo reproduce petrov-2010", "predicts for a minute"),
     (
         "octavo bench --cpu-catalog cpu.toml --database postgres",

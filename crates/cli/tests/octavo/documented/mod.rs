@@ -295,9 +295,11 @@ fn plan_of_devices() -> String {
 /// A plan with rows that are loaded in a moment, a short warm-up and short slices, and little time for
 /// predictions of other disks, which have a share of the budget.
 fn small(plan: &str) -> String {
-    let plan = ["1h", "2h"].iter().fold(plan.to_owned(), |plan, budget| {
-        plan.replace(&format!("budget = \"{budget}\""), "budget = \"2m\"")
-    });
+    let plan = ["30m", "1h", "2h"]
+        .iter()
+        .fold(plan.to_owned(), |plan, budget| {
+            plan.replace(&format!("budget = \"{budget}\""), "budget = \"2m\"")
+        });
     let tpcc = "name = \"tpcc\"\nwarehouses = ";
     let (before, after) = plan.split_once(tpcc).unwrap();
     let (_, after) = after.split_once('\n').unwrap();

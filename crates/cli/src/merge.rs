@@ -1,10 +1,13 @@
 //! `octavo merge`: stores of parts to one, and what is said of it.
 
+use octavo_database::leave_memory_uncounted;
 use octavo_experiment::merge::merge;
 
 use crate::{failure::Failure, flags::MergeFlags, print, shell};
 
 pub(crate) fn run(flags: MergeFlags) -> Result<(), Failure> {
+    // Its threads read a store each.
+    leave_memory_uncounted();
     let merged = merge(&flags.into, &flags.stores).map_err(|error| {
         let is_bad_input = error.is_bad_input();
         Failure::classified(error, is_bad_input)

@@ -90,4 +90,5 @@ pub use settings::{Isolation, Settings};
 pub use snapshot::{Derive, LoadReport, Progress, RestoreMethod};
 pub use sqlite::{
     JournalMode, KIND as SQLITE, LOG_PAGES as SQLITE_LOG_PAGES, LoadThreads, OsCache, Sqlite,
+    leave_memory_uncounted,
 };

@@ -2,11 +2,13 @@
 
 use std::{
     collections::BTreeSet,
+    num::NonZero,
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
 };
 
+use octavo_workload::TransactionKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
@@ -18,7 +20,8 @@ use crate::{
     directory::{DirectoryError, MARKER, STORE, WorkDirectory},
     findings::ClassParts,
     part::{PartKind, StoredPart},
-    store::{Columns, Store, StoreError},
+    plan::Plan,
+    store::{PartRows, Store, StoreError, Tables},
 };
 
 /// What a merge did.
@@ -174,21 +177,22 @@ fn store_of(input: &Path) -> Option<PathBuf> {
 }
 
 fn take_all(store: &mut Store, paths: &[PathBuf], merged: &mut Merged) -> Result<(), MergeError> {
-    let columns = store.columns()?;
+    let tables = Tables::of(store)?;
     let own = store.path().canonicalize().ok();
     let is_own = |path: &PathBuf| own.is_some() && path.canonicalize().ok() == own;
     let paths: Vec<&PathBuf> = paths.iter().filter(|path| !is_own(path)).collect();
     // Reading one takes longer than writing another. They are taken in their order, which decides how
     // rows are numbered.
-    let readers = thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1));
+    let readers = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {
         let receivers: Vec<_> = (0..readers)
-            .map(|reader| {
+            .map(|number| {
                 let (sender, receiver) = mpsc::sync_channel(AHEAD);
-                let own = paths.iter().skip(reader).step_by(readers);
+                let own = paths.iter().skip(number).step_by(readers);
+                let mut reader = Reader::new(&tables);
                 scope.spawn(move || {
                     for path in own {
-                        if sender.send(examined(path)).is_err() {
+                        if sender.send(reader.examined(path)).is_err() {
                             return;
                         }
                     }
@@ -196,11 +200,16 @@ fn take_all(store: &mut Store, paths: &[PathBuf], merged: &mut Merged) -> Result
                 receiver
             })
             .collect();
+        let mut taker = Taker {
+            store,
+            tables: &tables,
+            plan: None,
+        };
         for (path, receiver) in paths.iter().zip(receivers.iter().cycle()) {
             // A reader that ended without an answer has panicked, and so does the scope.
             let Ok(found) = receiver.recv() else { break };
             let taken = found.and_then(|found| match found {
-                Some(found) => take(store, path, &found, &columns).map(Some),
+                Some(found) => taker.take(path, found).map(Some),
                 None => Ok(None),
             });
             match taken {
@@ -234,53 +243,134 @@ fn is_of_one(error: &StoreError) -> bool {
 
 /// A store whose parts can be taken.
 struct Examined {
-    store: Store,
+    plan: Arc<ReadPlan>,
+    /// The version of Octavo that made it.
+    octavo: String,
     first: StoredPart,
+    rows: Rows,
 }
 
-/// The store at `path`, all of which can be read; `None` where nothing was kept in it yet, as by a sitting
-/// that was killed in its first moment.
-fn examined(path: &Path) -> Result<Option<Examined>, MergeError> {
-    let other = match Store::open(path) {
-        Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => return Ok(None),
-        opened => opened?,
-    };
-    other.leave_log()?;
-    other.hold_still()?;
-    let Some(first) = other.first_part()? else {
-        if other.has_parts()? {
-            return Err(other.damaged("part", "it has no session").into());
+/// The rows of a store's parts.
+enum Rows {
+    /// Of its only part.
+    One(Box<PartRows>),
+    /// To be read one after the other.
+    Many(Box<Store>, Vec<StoredPart>),
+}
+
+/// A plan as stores have it.
+struct ReadPlan {
+    text: String,
+    plan: Plan,
+    kinds: &'static [TransactionKind],
+}
+
+/// Reads stores of parts.
+struct Reader<'a> {
+    tables: &'a Tables,
+    /// The last plan: nearly always that of the next store, too.
+    plan: Option<Arc<ReadPlan>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(tables: &'a Tables) -> Self {
+        Self { tables, plan: None }
+    }
+
+    /// The store at `path`, all of which can be read; `None` where nothing was kept in it yet, as by a
+    /// sitting that was killed in its first moment.
+    fn examined(&mut self, path: &Path) -> Result<Option<Examined>, MergeError> {
+        let other = match Store::open(path) {
+            Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => return Ok(None),
+            opened => opened?,
+        };
+        other.leave_log()?;
+        other.hold_still()?;
+        let parts = other.parts()?;
+        let Some(first) = parts.first().cloned() else {
+            if other.has_parts()? {
+                return Err(other.damaged("part", "it has no session").into());
+            }
+            if !other.has_sessions()? {
+                return Ok(None);
+            }
+            return Err(MergeError::NoParts {
+                store: path.to_owned(),
+            });
+        };
+        let (plan, octavo) = self.plan(&other)?;
+        let mut last = None;
+        for part in &parts {
+            last = Some(PartRows::read(&other, part, self.tables, plan.kinds)?);
         }
-        if !other.has_sessions()? {
-            return Ok(None);
+        // Of many parts no more than one is in memory.
+        let rows = match last {
+            Some(only) if parts.len() == 1 => Rows::One(Box::new(only)),
+            _ => Rows::Many(Box::new(other), parts),
+        };
+        Ok(Some(Examined {
+            plan,
+            octavo,
+            first,
+            rows,
+        }))
+    }
+
+    /// The plan of a store, with the version of Octavo that made it.
+    fn plan(&mut self, other: &Store) -> Result<(Arc<ReadPlan>, String), StoreError> {
+        let none = || other.damaged("plan", "there is none of its parts");
+        let (text, octavo) = other.plan_text()?.ok_or_else(none)?;
+        if let Some(last) = &self.plan
+            && last.text == text
+        {
+            return Ok((last.clone(), octavo));
         }
-        return Err(MergeError::NoParts {
-            store: path.to_owned(),
+        let plan = other.plan()?.ok_or_else(none)?;
+        let workload = plan
+            .workload(plan.data[0])
+            .map_err(|error| other.damaged("plan", error))?;
+        let plan = Arc::new(ReadPlan {
+            text,
+            kinds: workload.transactions(),
+            plan,
         });
-    };
-    let Some(plan) = other.plan()? else {
-        return Err(other.damaged("plan", "there is none of its parts").into());
-    };
-    let workload = plan
-        .workload(plan.data[0])
-        .map_err(|error| other.damaged("plan", error))?;
-    other.examine_parts(workload.transactions())?;
-    Ok(Some(Examined {
-        store: other,
-        first,
-    }))
+        self.plan = Some(plan.clone());
+        Ok((plan, octavo))
+    }
 }
 
-/// Takes the parts of the store at `path`; how many.
-fn take(
-    store: &mut Store,
-    path: &Path,
-    other: &Examined,
-    columns: &Columns,
-) -> Result<usize, MergeError> {
-    check_division(store, &other.first, path)?;
-    store.take_plan(&other.store)?;
-    Ok(store.absorb(&other.store, columns)?)
+/// Puts parts into the merged store.
+struct Taker<'a> {
+    store: &'a mut Store,
+    tables: &'a Tables,
+    /// The last plan that was that of the merged store.
+    plan: Option<Arc<ReadPlan>>,
+}
+
+impl Taker<'_> {
+    /// Takes the parts of the store at `path`; how many.
+    fn take(&mut self, path: &Path, other: Examined) -> Result<usize, MergeError> {
+        check_division(self.store, &other.first, path)?;
+        // Nearly always, and comparing plans takes longer than comparing their texts.
+        if self.plan.as_ref().map(|plan| &plan.text) != Some(&other.plan.text) {
+            self.store.take_plan(&other.plan.plan, &other.octavo)?;
+            self.plan = Some(other.plan.clone());
+        }
+        let mut taken = 0;
+        let mut take = |rows: PartRows| -> Result<(), StoreError> {
+            taken += usize::from(rows.put(self.store, self.tables)?);
+            Ok(())
+        };
+        match other.rows {
+            Rows::One(rows) => take(*rows)?,
+            Rows::Many(store, parts) => {
+                for part in &parts {
+                    take(PartRows::read(&store, part, self.tables, other.plan.kinds)?)?;
+                }
+            }
+        }
+        Ok(taken)
+    }
 }
 
 /// Refuses shards of another division than those that are there, and shards beside sittings.

@@ -12,6 +12,7 @@ mod kind;
 mod limit;
 mod load;
 mod log_file;
+mod memory_count;
 mod page_limits;
 mod page_watch;
 mod propose;
@@ -52,6 +53,7 @@ use shares::MemoryShares;
 
 pub use configured::{JournalMode, LoadThreads, OsCache, Sqlite};
 pub use kind::KIND;
+pub use memory_count::leave_memory_uncounted;
 pub use page_limits::LOG_PAGES;
 
 /// The file of a database in its directory.

@@ -383,6 +383,12 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
         "UPDATE session SET elapsed_s = 9e999",
         "UPDATE slice SET elapsed_s = -1",
         "UPDATE run SET sitting = 7",
+        "UPDATE plan SET horizon = '{'",
+        "INSERT OR REPLACE INTO warm_up SELECT run, 0, 1, 1, 1, -1, 0, NULL FROM run",
+        "INSERT OR REPLACE INTO step SELECT run, 1, 0, 1, 1, 0, 0, 0, 0, '[1]', x'' FROM run",
+        "INSERT OR REPLACE INTO latency SELECT run, 9, 'x', 0, 0, 0, 0, 0, 0, 0, 0, 0, x'' FROM run",
+        "INSERT OR REPLACE INTO tree SELECT run, 't', -1, 0, 0, 0 FROM run",
+        "INSERT OR REPLACE INTO audit SELECT run, '{' FROM run",
     ] {
         let store = MadeUp::new(3, "h").alone(&scratch.path().join(damage.replace(' ', "-")));
         let opened = rusqlite::Connection::open(&store).unwrap();

@@ -8,6 +8,7 @@
 
 mod error;
 mod migrations;
+mod part_rows;
 mod parts;
 mod prices;
 mod runs;
@@ -41,7 +42,7 @@ use crate::{
 pub use error::{StoreAccess, StoreError};
 pub use migrations::VERSION;
 use migrations::{OLDEST, STEPS, Step};
-pub(crate) use parts::Columns;
+pub(crate) use part_rows::{PartRows, Tables};
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
@@ -843,10 +844,11 @@ impl Store {
         sql: &str,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        self.connection
-            .query_row(sql, [], read)
-            .optional()
-            .map_err(|error| self.error(error))
+        let row = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([], read).optional());
+        row.map_err(|error| self.error(error))
     }
 
     pub(crate) fn collect<T>(

@@ -7,42 +7,22 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use octavo_workload::TransactionKind;
-use rusqlite::{
-    Connection, OptionalExtension, Row, ToSql, Transaction, config::DbConfig, params,
-    params_from_iter, types::Value,
-};
+use rusqlite::{Row, Transaction, config::DbConfig, params};
 
 use super::{
-    CHANGED, Store, StoreError, damage, first_difference, from_integer, migrations, seconds,
+    CHANGED, Store, StoreError, damage, first_difference, from_integer, migrations,
+    part_rows::{Tables, is_merged, remove},
+    seconds,
 };
 use crate::{
     lockstep::BATCH_PASSES,
     part::{HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind, PartOutcome, StoredPart, class},
-    plan::SliceLength,
+    plan::{Plan, SliceLength},
 };
 
 /// The passes that each cell of a part has at least that was cut off, if it counts: two batches
 /// have a spread. Chosen.
 const CUT_OFF_PASSES: usize = 2 * BATCH_PASSES;
-
-/// The tables whose rows belong to a run, but for the run itself.
-const OF_RUNS: [&str; 7] = [
-    "slice",
-    "warm_up",
-    "step",
-    "latency",
-    "consistency",
-    "tree",
-    "audit",
-];
-
-/// The tables that have for each part what a store of one has once, and where that has it.
-const OF_PARTS: [(&str, &str); 3] = [
-    ("part_fact", "fact"),
-    ("part_calibration", "calibration"),
-    ("part_snapshot", "snapshot"),
-];
 
 /// The topic of what a part's host was at that time …
 const HOST: &str = "host";
@@ -51,9 +31,6 @@ const BOOT: &str = "boot";
 
 /// Statements that copying a part has, and some more, so that none is prepared twice.
 const STATEMENTS: usize = 64;
-
-/// Of a part when two copies of it are compared: how it ended, passes and time.
-type Progress = (Option<PartOutcome>, i64, f64);
 
 impl Store {
     /// Begins a session that is a part of the plan; returns its number.
@@ -189,28 +166,25 @@ impl Store {
         Ok(parts.iter().map(of).collect())
     }
 
-    /// Keeps the plan of a store whose parts are to be taken, or checks that it is the same.
+    /// The plan's text with the version of Octavo that kept it, when one was kept.
     ///
     /// # Errors
-    /// [`StoreError::OtherPlan`] with the first setting that differs, or when a store cannot be read
-    /// or written.
-    pub(crate) fn take_plan(&mut self, other: &Self) -> Result<(), StoreError> {
-        let text = |store: &Self| -> Result<Option<String>, StoreError> {
-            store.row("SELECT plan FROM plan", |row| row.get(0))
-        };
-        // Nearly always, and reading a plan takes longer than comparing it.
-        if self.has_log && text(self)? == text(other)? {
-            return Ok(());
-        }
-        let Some(plan) = other.plan()? else {
-            return Ok(());
-        };
+    /// When the store cannot be read.
+    pub(crate) fn plan_text(&self) -> Result<Option<(String, String)>, StoreError> {
+        self.row("SELECT plan, octavo FROM plan", |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+    }
+
+    /// Keeps the plan of a store whose parts are to be taken, or checks that it is the same. `octavo` is the
+    /// version that made it.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherPlan`] with the first setting that differs, or when the store cannot be written.
+    pub(crate) fn take_plan(&mut self, plan: &Plan, octavo: &str) -> Result<(), StoreError> {
         match self.plan()? {
-            None => {
-                let (octavo, _) = other.origin()?;
-                self.adopt(&plan, SliceLength::default(), &octavo)
-            }
-            Some(own) => match first_difference(&own, &plan) {
+            None => self.adopt(plan, SliceLength::default(), octavo),
+            Some(own) => match first_difference(&own, plan) {
                 None => self.begin_log(),
                 Some((setting, stored, wanted)) => Err(StoreError::OtherPlan {
                     path: self.path.clone(),
@@ -220,14 +194,6 @@ impl Store {
                 }),
             },
         }
-    }
-
-    /// The columns of tables that are copied.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(crate) fn columns(&self) -> Result<Columns, StoreError> {
-        Columns::of(&self.connection).map_err(|error| self.error(error))
     }
 
     /// Leaves the log of whoever writes the store as it is when it is closed: another host may be at work with
@@ -260,29 +226,6 @@ impl Store {
         begun.map_err(|error| self.error(error))
     }
 
-    /// Whether all can be read that is wanted of a store whose parts are to be taken: what cannot would
-    /// make the merged store unreadable. `kinds` are the workload's.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub(crate) fn examine_parts(&self, kinds: &[TransactionKind]) -> Result<(), StoreError> {
-        self.parts()?;
-        self.slices()?;
-        self.warm_up()?;
-        self.runs(kinds)?;
-        self.audit()?;
-        self.horizon()?;
-        let strange = self.row(
-            "SELECT part FROM part JOIN run USING (session)
-             WHERE kind = 'sitting' AND sitting <> number LIMIT 1",
-            |row| row.get::<_, String>(0),
-        )?;
-        match strange {
-            Some(part) => Err(self.damaged("part", format!("{part} has runs of another sitting"))),
-            None => Ok(()),
-        }
-    }
-
     /// Whether it may be merged into: it has no part, or was made by merging.
     ///
     /// # Errors
@@ -299,42 +242,6 @@ impl Store {
     pub(crate) fn has_sessions(&self) -> Result<bool, StoreError> {
         let has = self.row("SELECT EXISTS (SELECT 1 FROM session)", |row| row.get(0))?;
         Ok(has == Some(true))
-    }
-
-    /// Takes the parts of another store that this one has not, each in a transaction of its own, and
-    /// those of which it has less. Answers how many it took.
-    ///
-    /// What counts is to be [decided](Self::rank_parts) afterwards.
-    ///
-    /// # Errors
-    /// When one of the stores cannot be read or written.
-    pub(crate) fn absorb(
-        &mut self,
-        other: &Self,
-        of_tables: &Columns,
-    ) -> Result<usize, StoreError> {
-        let parts: Vec<(String, i64)> =
-            other.collect("SELECT part, session FROM part ORDER BY part", &[], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
-        let mut taken = 0;
-        for (part, session) in parts {
-            let theirs = progress(&other.connection, &part).map_err(|error| other.error(error))?;
-            let mut is_new = false;
-            self.write(|transaction| {
-                if let Some(own) = progress(transaction, &part)? {
-                    let is_done = own.0 == Some(PartOutcome::Done);
-                    if is_done || theirs.is_none_or(|theirs| theirs <= own) {
-                        return Ok(());
-                    }
-                    remove(transaction, &part)?;
-                }
-                is_new = true;
-                take(transaction, &other.connection, (&part, session), of_tables)
-            })?;
-            taken += usize::from(is_new);
-        }
-        Ok(taken)
     }
 
     /// Decides which parts count: of several attempts at one the complete one that began first,
@@ -364,14 +271,14 @@ impl Store {
             .iter()
             .filter(|part| part.counts() && is_wanted(part))
             .collect();
-        let of_tables = self.columns()?;
+        let tables = Tables::of(self)?;
         self.write(|transaction| {
             for table in ["fact", "calibration", "snapshot", "figures"] {
                 transaction.execute(&format!("DELETE FROM {table}"), [])?;
             }
             let mut firsts = BTreeMap::new();
             for part in &wanted {
-                put_once(transaction, part, &of_tables.snapshot, &mut firsts)?;
+                put_once(transaction, part, &tables.snapshot, &mut firsts)?;
             }
             // The experiment began with its first part, and slices may have lengths of their own.
             transaction.execute(
@@ -498,200 +405,6 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
         set_aside: row.get("set_aside")?,
         spent_s: seconds(row, "elapsed_s")?.as_secs_f64(),
     })
-}
-
-/// How far a part has come; `None` where the store has no such part.
-fn progress(connection: &Connection, part: &str) -> rusqlite::Result<Option<Progress>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT outcome, elapsed_s,
-                (SELECT count(*) FROM slice JOIN run USING (run) WHERE run.session = part.session)
-         FROM part JOIN session USING (session) WHERE part = ?1",
-    )?;
-    let read = |row: &Row<'_>| {
-        let outcome: Option<String> = row.get(0)?;
-        let mut known = PartOutcome::ALL.into_iter();
-        let outcome = outcome.and_then(|name| known.find(|of| of.name() == name));
-        Ok((outcome, row.get(2)?, seconds(row, 1)?.as_secs_f64()))
-    };
-    statement.query_row([part], read).optional()
-}
-
-/// Removes all that is of a part.
-fn remove(transaction: &Transaction<'_>, part: &str) -> rusqlite::Result<()> {
-    transaction.pragma_update(None, "defer_foreign_keys", true)?;
-    let session: i64 =
-        transaction.query_row("SELECT session FROM part WHERE part = ?1", [part], |row| {
-            row.get(0)
-        })?;
-    for table in OF_RUNS {
-        transaction.execute(
-            &format!("DELETE FROM {table} WHERE run IN (SELECT run FROM run WHERE session = ?1)"),
-            [session],
-        )?;
-    }
-    transaction.execute("DELETE FROM run WHERE session = ?1", [session])?;
-    for table in ["part_fact", "part_calibration", "part_snapshot", "part"] {
-        transaction.execute(&format!("DELETE FROM {table} WHERE part = ?1"), [part])?;
-    }
-    transaction.execute("DELETE FROM session WHERE session = ?1", [session])?;
-    Ok(())
-}
-
-/// Takes a part of another store, which is not here, with its session there.
-fn take(
-    transaction: &Transaction<'_>,
-    other: &Connection,
-    (part, session): (&str, i64),
-    of_tables: &Columns,
-) -> rusqlite::Result<()> {
-    let copy = |from: &str, parameter: &dyn ToSql, into: &str, change: &Change<'_>| {
-        copy(other, (from, parameter), transaction, into, change)
-    };
-    let as_it_is: &Change<'_> = &|_| {};
-    copy(
-        "SELECT started, elapsed_s FROM session WHERE session = ?1",
-        &session,
-        "INSERT INTO session (started, elapsed_s) VALUES",
-        as_it_is,
-    )?;
-    let own = transaction.last_insert_rowid();
-    let number = "SELECT kind, number FROM part WHERE part = ?1";
-    let (kind, number): (String, u32) = other
-        .prepare_cached(number)?
-        .query_row([part], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    // Until it is decided which attempt counts, none of what is new does: a merge may end here.
-    let aside: i64 = transaction
-        .prepare_cached(
-            "SELECT coalesce(max(set_aside), 0) + 1 FROM part WHERE kind = ?1 AND number = ?2",
-        )?
-        .query_row(params![kind, number], |row| row.get(0))?;
-    copy(
-        "SELECT part, session, kind, number, parts, host, host_name, octavo, started, outcome, set_aside,
-                coalesce(created, (SELECT created FROM plan)),
-                coalesce(slice_transactions, (SELECT slice_transactions FROM plan)),
-                coalesce(horizon, (SELECT horizon FROM plan))
-         FROM part WHERE part = ?1",
-        &part,
-        "INSERT INTO part VALUES",
-        &|row| {
-            row[1] = own.into();
-            row[10] = aside.into();
-        },
-    )?;
-    let offset: i64 = transaction
-        .prepare_cached("SELECT coalesce(max(run), 0) FROM run")?
-        .query_row([], |row| row.get(0))?;
-    let shift = |run: &mut Value| {
-        if let Value::Integer(number) = run {
-            *number = number.saturating_add(offset);
-        }
-    };
-    let of_run = &of_tables.run;
-    copy(
-        &format!("SELECT run, session, set_aside, {of_run} FROM run WHERE session = ?1"),
-        &session,
-        &format!("INSERT INTO run (run, session, set_aside, {of_run}) VALUES"),
-        &|row| {
-            shift(&mut row[0]);
-            row[1] = own.into();
-            row[2] = aside.into();
-        },
-    )?;
-    for (table, others) in OF_RUNS.iter().zip(&of_tables.of_runs) {
-        copy(
-            &format!(
-                "SELECT run, {others} FROM {table}
-                 WHERE run IN (SELECT run FROM run WHERE session = ?1)"
-            ),
-            &session,
-            &format!("INSERT INTO {table} (run, {others}) VALUES"),
-            &|row| shift(&mut row[0]),
-        )?;
-    }
-    // A store that was merged has these by part, and one of a program alone has them once.
-    let is_merged = is_merged(other)?;
-    for ((table, once), columns) in OF_PARTS.iter().zip(&of_tables.of_parts) {
-        let from = match is_merged {
-            true => format!("{table} WHERE part = ?1"),
-            false => format!("{once} WHERE ?1 IS NOT NULL"),
-        };
-        copy(
-            &format!("SELECT ?1, {columns} FROM {from}"),
-            &part,
-            &format!("INSERT INTO {table} (part, {columns}) VALUES"),
-            as_it_is,
-        )?;
-    }
-    Ok(())
-}
-
-/// Whether a store was made by merging: then it has facts by part. Each program keeps some before it begins
-/// a part, such as how it was called.
-fn is_merged(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM part_fact)")?
-        .query_row([], |row| row.get(0))
-}
-
-/// What is another value in a row that is copied.
-type Change<'a> = dyn Fn(&mut [Value]) + 'a;
-
-/// Copies the rows that `from` selects into the table of `into`, an insertion without its values.
-fn copy(
-    other: &Connection,
-    (from, parameter): (&str, &dyn ToSql),
-    transaction: &Transaction<'_>,
-    into: &str,
-    change: &Change<'_>,
-) -> rusqlite::Result<()> {
-    let mut select = other.prepare_cached(from)?;
-    let count = select.column_count();
-    let places = vec!["?"; count].join(", ");
-    let mut insert = transaction.prepare_cached(&format!("{into} ({places})"))?;
-    let mut rows = select.query([parameter])?;
-    while let Some(row) = rows.next()? {
-        let values = (0..count).map(|column| row.get::<_, Value>(column));
-        let mut values: Vec<Value> = values.collect::<rusqlite::Result<_>>()?;
-        change(&mut values);
-        insert.execute(params_from_iter(values))?;
-    }
-    Ok(())
-}
-
-/// The columns of tables that are copied, as this schema has them, in lists.
-#[derive(Debug)]
-pub(crate) struct Columns {
-    run: String,
-    of_runs: Vec<String>,
-    of_parts: Vec<String>,
-    snapshot: String,
-}
-
-impl Columns {
-    fn of(connection: &Connection) -> rusqlite::Result<Self> {
-        let all = |tables: &[&str], without: &[&str]| -> rusqlite::Result<Vec<String>> {
-            let lists = tables
-                .iter()
-                .map(|table| columns(connection, table, without));
-            lists.collect()
-        };
-        let of_parts: Vec<&str> = OF_PARTS.iter().map(|(table, _)| *table).collect();
-        Ok(Self {
-            run: columns(connection, "run", &["run", "session", "set_aside"])?,
-            of_runs: all(&OF_RUNS, &["run"])?,
-            of_parts: all(&of_parts, &["part"])?,
-            snapshot: columns(connection, "snapshot", &[])?,
-        })
-    }
-}
-
-/// The columns of a table of this schema, but for these.
-fn columns(connection: &Connection, table: &str, without: &[&str]) -> rusqlite::Result<String> {
-    let mut statement = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
-    let names = statement.query_map([table], |row| row.get::<_, String>(0))?;
-    let names: Vec<String> = names.collect::<rusqlite::Result<_>>()?;
-    let kept = names.into_iter().filter(|name| !without.contains(&&**name));
-    Ok(kept.collect::<Vec<_>>().join(", "))
 }
 
 /// Numbers the attempts at each part: 0 counts.

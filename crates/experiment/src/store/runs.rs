@@ -10,7 +10,9 @@ use octavo_database::TreeCounters;
 use octavo_driver::{Counts, KindCounts, Latencies, Measurement, Outcomes};
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition, TransactionKind};
-use rusqlite::{OptionalExtension, Row, Transaction, params, params_from_iter, types::Value};
+use rusqlite::{
+    OptionalExtension, Row, RowIndex, Transaction, params, params_from_iter, types::Value,
+};
 
 use super::{
     PREDICTED, SOURCE, Store, StoreError, damage, from_integer, json, seconds, to_integer, to_json,
@@ -83,42 +85,7 @@ impl Store {
              WHERE set_aside = 0 AND failure IS NULL
              ORDER BY sitting, pass, slice.position, cell",
             &[],
-            |row| {
-                let times: Option<f64> = row.get(11)?;
-                let timed = |column: usize| -> rusqlite::Result<Option<Duration>> {
-                    let time: Option<f64> = row.get(column)?;
-                    time.map(|_| seconds(row, column)).transpose()
-                };
-                let foreign: Option<i64> = row.get(14)?;
-                let run = key(row, 0, 3)?;
-                Ok(Slice {
-                    key: SliceKey {
-                        sitting: run.sitting,
-                        pass: row.get(1)?,
-                        position: row.get(2)?,
-                        cell: run.cell,
-                    },
-                    transactions: from_integer(row, 4)?,
-                    counted: from_integer(row, 5)?,
-                    elapsed: seconds(row, 6)?,
-                    response: timed(15)?,
-                    spent: match times {
-                        None => None,
-                        Some(_) => Some(SessionTime {
-                            read: timed(7)?,
-                            log_write: timed(8)?,
-                            log_sync: timed(9)?,
-                            checkpoint: seconds(row, 10)?,
-                            cpu: seconds(row, 11)?,
-                        }),
-                    },
-                    misses: from_integer(row, 12)?,
-                    log_bytes: ByteCount::new(from_integer(row, 13)?),
-                    foreign_bytes: foreign
-                        .map(|_| from_integer(row, 14).map(ByteCount::new))
-                        .transpose()?,
-                })
-            },
+            |row| slice(row, key(row, "sitting", "cell")?),
         )
     }
 
@@ -192,17 +159,7 @@ impl Store {
             &[],
             |row| {
                 places.insert(row.get::<_, i64>("run")?, places.len());
-                let started: String = row.get("started")?;
-                let failure: Option<String> = row.get("failure")?;
-                Ok(RunRecord {
-                    source: source(row)?,
-                    key: key(row, 1, 2)?,
-                    started_at: started.parse().map_err(|error| damage("started", error))?,
-                    result: match failure {
-                        Some(failure) => Err(failure),
-                        None => Ok(Box::new(figures(row, kinds)?)),
-                    },
-                })
+                record(row, kinds)
             },
         )?;
         self.collect(
@@ -230,13 +187,7 @@ impl Store {
                 if let Some(&place) = places.get(&row.get::<_, i64>("run")?)
                     && let Ok(figures) = &mut runs[place].result
                 {
-                    figures.trees.push(TreeCounters {
-                        name: row.get("name")?,
-                        calls: from_integer(row, "calls")?,
-                        hits: from_integer(row, "hits")?,
-                        reads: from_integer(row, "reads")?,
-                        read_bytes: ByteCount::new(from_integer(row, "read_bytes")?),
-                    });
+                    figures.trees.push(tree(row)?);
                 }
                 Ok(())
             },
@@ -325,6 +276,69 @@ fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
     known.ok_or_else(|| damage("source", name))
 }
 
+/// Reads a row of the table `run`, but for what other tables have of it.
+pub(super) fn record(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<RunRecord> {
+    let started: String = row.get("started")?;
+    let failure: Option<String> = row.get("failure")?;
+    Ok(RunRecord {
+        source: source(row)?,
+        key: key(row, "sitting", "cell")?,
+        started_at: started.parse().map_err(|error| damage("started", error))?,
+        result: match failure {
+            Some(failure) => Err(failure),
+            None => Ok(Box::new(figures(row, kinds)?)),
+        },
+    })
+}
+
+/// Reads a row of the table `slice`, of this run.
+pub(super) fn slice(row: &Row<'_>, run: RunKey) -> rusqlite::Result<Slice> {
+    let times: Option<f64> = row.get("checkpoint_s")?;
+    let timed = |column: &str| -> rusqlite::Result<Option<Duration>> {
+        let time: Option<f64> = row.get(column)?;
+        time.map(|_| seconds(row, column)).transpose()
+    };
+    let foreign: Option<i64> = row.get("foreign_bytes")?;
+    Ok(Slice {
+        key: SliceKey {
+            sitting: run.sitting,
+            pass: row.get("pass")?,
+            position: row.get("position")?,
+            cell: run.cell,
+        },
+        transactions: from_integer(row, "transactions")?,
+        counted: from_integer(row, "counted")?,
+        elapsed: seconds(row, "elapsed_s")?,
+        response: timed("response_s")?,
+        spent: match times {
+            None => None,
+            Some(_) => Some(SessionTime {
+                read: timed("read_s")?,
+                log_write: timed("log_write_s")?,
+                log_sync: timed("log_sync_s")?,
+                checkpoint: seconds(row, "checkpoint_s")?,
+                cpu: seconds(row, "cpu_s")?,
+            }),
+        },
+        misses: from_integer(row, "buffer_misses")?,
+        log_bytes: ByteCount::new(from_integer(row, "log_written_bytes")?),
+        foreign_bytes: foreign
+            .map(|_| from_integer(row, "foreign_bytes").map(ByteCount::new))
+            .transpose()?,
+    })
+}
+
+/// Reads a row of the table `tree`.
+pub(super) fn tree(row: &Row<'_>) -> rusqlite::Result<TreeCounters> {
+    Ok(TreeCounters {
+        name: row.get("name")?,
+        calls: from_integer(row, "calls")?,
+        hits: from_integer(row, "hits")?,
+        reads: from_integer(row, "reads")?,
+        read_bytes: ByteCount::new(from_integer(row, "read_bytes")?),
+    })
+}
+
 /// Reads a row's [`FIGURES`], but for the counts of `kinds`. `transactions`,
 /// `counted` and `steady` follow from others and are there for SQL.
 fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures> {
@@ -366,7 +380,10 @@ fn figures(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<Figures
 }
 
 /// Reads a row of the table `latency`.
-fn kind_counts(row: &Row<'_>, kinds: &[TransactionKind]) -> rusqlite::Result<KindCounts> {
+pub(super) fn kind_counts(
+    row: &Row<'_>,
+    kinds: &[TransactionKind],
+) -> rusqlite::Result<KindCounts> {
     let name: String = row.get("name")?;
     let latencies = Latencies::from_packed(row.get::<_, Vec<u8>>("histogram")?)
         .map_err(|error| damage("latency histogram", error))?;
@@ -479,11 +496,16 @@ fn put_condition(
 }
 
 /// Reads a sitting and a cell from these columns.
-pub(super) fn key(row: &Row<'_>, sitting: usize, cell: usize) -> rusqlite::Result<RunKey> {
-    let number: u32 = row.get(sitting)?;
+pub(super) fn key(
+    row: &Row<'_>,
+    sitting: impl RowIndex,
+    cell: impl RowIndex,
+) -> rusqlite::Result<RunKey> {
+    let index = sitting.idx(row.as_ref())?;
+    let number: u32 = row.get(index)?;
     if number >= SITTINGS_MAX {
         return Err(rusqlite::Error::IntegralValueOutOfRange(
-            sitting,
+            index,
             number.into(),
         ));
     }

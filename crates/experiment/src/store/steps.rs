@@ -2,7 +2,7 @@
 
 use octavo_driver::Latencies;
 use octavo_units::ByteCount;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::{
     Store, StoreError, damage, from_integer, json, runs::key, seconds, to_integer, to_json,
@@ -48,32 +48,34 @@ impl Store {
                     failed, buffer_misses, read_bytes, written_bytes, batches, histogram
              FROM step JOIN run USING (run) WHERE set_aside = 0 ORDER BY sitting, cell, clients",
             &[],
-            |row| {
-                let measured = seconds(row, 3)?;
-                if measured.is_zero() {
-                    return Err(damage("measured_s of a step", measured.as_secs_f64()));
-                }
-                let batches: Vec<f64> = json(row, "batches")?;
-                let is_rate = |rate: &f64| (0.0..RATE_MAX).contains(rate);
-                if batches.is_empty() || !batches.iter().all(is_rate) {
-                    return Err(damage("batches of a step", to_json(&batches)));
-                }
-                let histogram: Vec<u8> = row.get(11)?;
-                let step = StepRecord {
-                    clients: row.get(2)?,
-                    measured,
-                    transactions: from_integer(row, 4)?,
-                    counted: from_integer(row, 5)?,
-                    failed: from_integer(row, 6)?,
-                    buffer_misses: from_integer(row, 7)?,
-                    read_bytes: ByteCount::new(from_integer(row, 8)?),
-                    written_bytes: ByteCount::new(from_integer(row, 9)?),
-                    batches,
-                    latencies: Latencies::from_packed(histogram)
-                        .map_err(|error| damage("latency histogram of a step", error))?,
-                };
-                Ok((key(row, 0, 1)?, step))
-            },
+            |row| Ok((key(row, "sitting", "cell")?, step(row)?)),
         )
     }
+}
+
+/// Reads a row of the table `step`.
+pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRecord> {
+    let measured = seconds(row, "measured_s")?;
+    if measured.is_zero() {
+        return Err(damage("measured_s of a step", measured.as_secs_f64()));
+    }
+    let batches: Vec<f64> = json(row, "batches")?;
+    let is_rate = |rate: &f64| (0.0..RATE_MAX).contains(rate);
+    if batches.is_empty() || !batches.iter().all(is_rate) {
+        return Err(damage("batches of a step", to_json(&batches)));
+    }
+    let histogram: Vec<u8> = row.get("histogram")?;
+    Ok(StepRecord {
+        clients: row.get("clients")?,
+        measured,
+        transactions: from_integer(row, "transactions")?,
+        counted: from_integer(row, "counted")?,
+        failed: from_integer(row, "failed")?,
+        buffer_misses: from_integer(row, "buffer_misses")?,
+        read_bytes: ByteCount::new(from_integer(row, "read_bytes")?),
+        written_bytes: ByteCount::new(from_integer(row, "written_bytes")?),
+        batches,
+        latencies: Latencies::from_packed(histogram)
+            .map_err(|error| damage("latency histogram of a step", error))?,
+    })
 }

@@ -341,7 +341,7 @@ fn names_and_values_cannot_act_on_the_terminal() {
     let foreign = parent.path().join("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join(HOSTILE), "precious").unwrap();
-    let small = crate::small_advise(&directory).output().unwrap();
+    let small = crate::tiny_advise(&directory).output().unwrap();
     assert!(small.status.success(), "{}", complaint(&small));
     let mut outputs = vec![small];
     let path = |path: &Path| path.to_str().unwrap().to_owned();
@@ -374,7 +374,7 @@ fn a_directory_that_leads_somewhere_else_is_refused_and_nothing_is_written_there
     let outside = parent.path().join("outside");
     fs::create_dir(&outside).unwrap();
     let work = parent.path().join("work");
-    let made = crate::small_advise(&work)
+    let made = crate::tiny_advise(&work)
         .arg("--keep-data")
         .output()
         .unwrap();
@@ -382,7 +382,7 @@ fn a_directory_that_leads_somewhere_else_is_refused_and_nothing_is_written_there
     let data = work.join("data");
     let link = |to: &Path, at: &Path| std::os::unix::fs::symlink(to, at).unwrap();
     let again = |named: &str| {
-        let output = crate::small_advise(&work).output().unwrap();
+        let output = crate::tiny_advise(&work).output().unwrap();
         let complaint = complaint(&output);
         assert_eq!(output.status.code(), Some(2), "{complaint}");
         assert!(complaint.contains(named), "{complaint}");

@@ -53,9 +53,21 @@ const PASSES_MADE: RangeInclusive<usize> = PASSES..=2 * PASSES;
 /// A small advise whose passes, slices and warm-up are numbers of transactions,
 /// so that its counts do not depend on any clock.
 fn small_advise(directory: &Path) -> Command {
+    let mut command = advise_in_passes(directory);
+    command.arg("--warehouses=1");
+    command
+}
+
+/// The same on rows that are loaded in a moment, where it does not matter which.
+fn tiny_advise(directory: &Path) -> Command {
+    let mut command = advise_in_passes(directory);
+    command.args(["--workload=ycsb-a", "--records=10000"]);
+    command
+}
+
+fn advise_in_passes(directory: &Path) -> Command {
     let mut command = octavo();
     command.arg("advise").arg(directory).args([
-        "--warehouses=1",
         "--memory=1MiB,4MiB",
         "--page-sizes=4K,16K",
         &format!("--passes={PASSES}"),

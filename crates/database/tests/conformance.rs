@@ -82,14 +82,7 @@ fn databases_agree_on_every_workload() {
     let registry = octavo_workload::Registry::standard().with(&TALLY);
     for family in registry.families() {
         let workload = family.trial(SEED).unwrap();
-        // Whether a page size works hardly depends on the rows, and all of them take minutes.
-        let sizes = if family.data.name == "tpcc" { 3 } else { 2 };
-        conform(
-            family.data.name,
-            &*workload,
-            family.trial.transactions,
-            sizes,
-        );
+        conform(family.data.name, &*workload, family.trial.transactions);
     }
 }
 
@@ -190,20 +183,16 @@ const SEED: Seed = Seed::new(20_260_101);
 /// InnoDB works with 21 MiB or more of pages of 64 KiB.
 const MEMORY: ByteCount = ByteCount::mib(24);
 
-/// All of TPC-C's data. What limits this process works on pages in memory, each of which the kernel reads
-/// again with 128 KiB around it: with [`MEMORY`] these were 20 GB.
+/// All of TPC-C's data. libmdbx works on mapped pages, and the kernel reads 128 KiB around each that it lacks:
+/// with [`MEMORY`] that was 20 GB.
 const MEMORY_OF_THIS_PROCESS: ByteCount = ByteCount::mib(512);
 
-/// Runs `transactions` transactions of one client on all candidates at the first `sizes` of their page
-/// sizes, each on a thread of its own; those that limit this process after the others.
-fn conform(name: &str, workload: &dyn Workload, transactions: u32, sizes: usize) {
+/// Runs `transactions` transactions of one client on all candidates, each on a
+/// thread of its own; those that limit this process after the others.
+fn conform(name: &str, workload: &dyn Workload, transactions: u32) {
     let generated = expected_contents(workload);
     let runs = |(_, database, _): &Candidate| database.accept_workload(workload).is_ok();
-    let mut candidates = candidates();
-    for (_, _, page_sizes) in &mut candidates {
-        page_sizes.truncate(sizes);
-    }
-    let (alone, beside): (Vec<_>, Vec<_>) = candidates
+    let (alone, beside): (Vec<_>, Vec<_>) = candidates()
         .into_iter()
         .filter(runs)
         .partition(|(_, database, _)| limits_this_process(&**database));

@@ -209,7 +209,7 @@ fn a_ramp_tells_what_each_number_of_clients_reached() {
         .iter()
         .map(|step| step["clients"].as_u64().unwrap())
         .collect();
-    // One whose seconds a busy machine ends too late is left out, which the driver's own tests show.
+    // One whose seconds a busy machine ends too late is left out, which the tests of crates/experiment/src/ramp.rs show.
     let all = [1, 3, 5, 7];
     let place = |clients: &u64| all.iter().position(|of| of == clients).unwrap();
     assert!(

@@ -229,8 +229,8 @@ impl UsersServer {
         }
     }
 
-    /// Stops it, as its service would, and starts it again.
-    pub(crate) fn restart(&mut self) {
+    /// Stops it, as its service would, and starts it again after a pause.
+    pub(crate) fn restart_after(&mut self, pause: Duration) {
         let server = Pid::from_raw(self.server.id().cast_signed()).unwrap();
         // PostgreSQL's fast stop; MariaDB has no other one.
         let signal = match self.url.starts_with("postgres") {
@@ -239,6 +239,7 @@ impl UsersServer {
         };
         kill_process(server, signal).unwrap();
         self.server.wait().unwrap();
+        thread::sleep(pause);
         self.server = self.start.spawn().unwrap();
     }
 

@@ -154,7 +154,7 @@ fn a_database_of_postgres_is_copied_and_its_server_only_read() {
              INSERT INTO shop.note SELECT i, repeat('x', 20) FROM generate_series(1, 10000) AS i"
         ),
     );
-    server.restart();
+    server.restart_after(Duration::ZERO);
     let since = Instant::now();
     while server.rows("SELECT 1") != ["1"] {
         assert!(
@@ -771,7 +771,7 @@ fn extensions_are_there_at_another_page_size() {
 fn digests_of_postgres_run_where_no_statements_are_given() {
     let mut server = UsersServer::postgres();
     server.rows("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
-    server.restart();
+    server.restart_after(Duration::ZERO);
     let since = Instant::now();
     while server.rows("SELECT 1") != ["1"] {
         assert!(

@@ -11,6 +11,10 @@ pub struct StorageFacts {
     /// Type of the file system, like `ext4`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
+    /// Its unit of allocation as statvfs(3) tells it (`f_bsize`), in bytes: ext4's and XFS's block,
+    /// ZFS's record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system_block_bytes: Option<u64>,
     /// Mount options, those of the mount before those of the file system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_options: Option<String>,
@@ -55,6 +59,13 @@ pub struct StorageFacts {
     /// The unit that the device says it writes without reading, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub physical_block_bytes: Option<u64>,
+    /// The largest write that the device says it does whole or not at all, in bytes; 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub atomic_write_bytes: Option<u64>,
+    /// Where the partition, or the part of a file that a loop device has, begins on what it is part of,
+    /// in bytes; 0 of whole devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset_bytes: Option<u64>,
     /// Whether the device calls itself rotating. Virtual disks often do,
     /// whatever they are.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +97,10 @@ impl StorageFacts {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         [
             ("file_system", self.file_system.clone()),
+            (
+                "file_system_block_bytes",
+                number(self.file_system_block_bytes),
+            ),
             ("mount_options", self.mount_options.clone()),
             ("device", self.device.clone()),
             ("whole_device", self.whole_device.clone()),
@@ -99,6 +114,8 @@ impl StorageFacts {
             ("read_ahead_kib", number(self.read_ahead_kib)),
             ("logical_block_bytes", number(self.logical_block_bytes)),
             ("physical_block_bytes", number(self.physical_block_bytes)),
+            ("atomic_write_bytes", number(self.atomic_write_bytes)),
+            ("offset_bytes", number(self.offset_bytes)),
             ("rotational", self.rotational.map(|flag| flag.to_string())),
             ("write_cache", self.write_cache.clone()),
             ("discard", self.discard.map(|flag| flag.to_string())),

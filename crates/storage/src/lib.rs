@@ -5,6 +5,7 @@
 //! system and block device a path lies on and reads that device's counters.
 //! [`directory`] makes, marks and locks the directories that Octavo works in,
 //! [`confine`] holds a process to them, and [`namespace`] keeps mounts from others.
+//! [`file_system`] makes file systems in files.
 //! [`procfs`] reads mounts and processes, [`direct`] says whether a file has direct I/O,
 //! [`aligned`] is memory for that, [`cache`] is where Octavo keeps what it can make again, [`entry`] reads a device's catalog entry from a file,
 //! and [`text`] reads any file of text that somebody names.
@@ -19,6 +20,7 @@ pub mod directory;
 pub mod engine;
 pub mod entry;
 mod error;
+pub mod file_system;
 pub mod location;
 pub mod namespace;
 pub mod procfs;

@@ -19,6 +19,7 @@ use octavo_device::{
     facts::{DeviceNumber, StorageFacts},
     power::{Draw, Energy},
 };
+use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 
 use crate::procfs::{Mount, mounts};
@@ -113,6 +114,8 @@ impl Location {
                 number = None;
             }
             location.facts.file_system = Some(mount.file_system);
+            location.facts.file_system_block_bytes =
+                statvfs(&existing).ok().map(|about| about.f_bsize);
             location.facts.mount_options =
                 Some(format!("{}; {}", mount.options, mount.own_options));
         }
@@ -170,9 +173,19 @@ fn add_device(facts: &mut StorageFacts, number: DeviceNumber, registry: &Path) {
     facts.read_ahead_kib = count("queue/read_ahead_kb");
     facts.logical_block_bytes = count("queue/logical_block_size");
     facts.physical_block_bytes = count("queue/physical_block_size");
+    facts.atomic_write_bytes = count("queue/atomic_write_unit_max_bytes");
+    facts.offset_bytes = Some(offset(&own));
     facts.rotational = count("queue/rotational").map(|flag| flag != 0);
     facts.write_cache = fact("queue/write_cache");
     facts.discard = count("queue/discard_max_bytes").map(|bytes| bytes > 0);
+}
+
+/// Where a device begins on what it is a part of, in bytes.
+fn offset(own: &Path) -> u64 {
+    let count = |file: &str| text(&own.join(file))?.parse::<u64>().ok();
+    // Partitions tell sectors, loop devices bytes of their file.
+    let of_partition = count("start").map(|sectors| sectors.saturating_mul(SECTOR_BYTES));
+    of_partition.or_else(|| count("loop/offset")).unwrap_or(0)
 }
 
 /// The scheduler in brackets of a line like `none [mq-deadline] bfq`.
@@ -288,7 +301,7 @@ fn holding(path: &Path, table: &[u8]) -> Option<Mount> {
         .max_by_key(|mount| mount.point.as_os_str().len())
 }
 
-/// The unit of /proc/diskstats, whatever the device's own sector.
+/// The unit of /proc/diskstats and of partitions in /sys, whatever the device's own sector.
 const SECTOR_BYTES: u64 = 512;
 
 fn parse_disk_stats(table: &str, number: DeviceNumber) -> Option<Counters> {
@@ -363,6 +376,7 @@ mod tests {
         fs::create_dir_all(disk.join("sda1")).unwrap();
         fs::create_dir_all(disk.join("queue")).unwrap();
         fs::write(disk.join("sda1/partition"), "1\n").unwrap();
+        fs::write(disk.join("sda1/start"), "63\n").unwrap();
         fs::write(disk.join("queue/scheduler"), "none [bfq]\n").unwrap();
         fs::write(disk.join("queue/rotational"), "0\n").unwrap();
         symlink(disk.join("sda1"), root.path().join("8:1")).unwrap();
@@ -370,6 +384,8 @@ mod tests {
         assert_eq!(location.device.as_deref(), Some("sda1"));
         assert_eq!(location.whole_device.as_deref(), Some("sda"));
         assert_eq!(location.scheduler.as_deref(), Some("bfq"));
+        // As of old partitions, which begin after 63 sectors.
+        assert_eq!(location.offset_bytes, Some(32_256));
         assert_eq!(location.rotational, Some(false));
         assert_eq!(location.write_cache, None);
     }
@@ -433,6 +449,7 @@ mod tests {
             write(&device(disk).join(format!("{disk}1/partition")), "1\n");
         }
         write(&device("loop0/loop/backing_file"), "/data/disk.img\n");
+        write(&device("loop0/loop/offset"), "512\n");
         for (above, below, path) in [
             ("dm-0", "dm-1", "dm-1"),
             ("dm-1", "md0", "md0"),
@@ -455,6 +472,7 @@ mod tests {
             location(root.path(), 7, 0).stack.as_deref(),
             Some("loop0 (file /data/disk.img)")
         );
+        assert_eq!(location(root.path(), 7, 0).offset_bytes, Some(512));
         // A circle ends.
         fs::create_dir_all(device("sda/slaves")).unwrap();
         symlink(device("dm-0"), device("sda/slaves/dm-0")).unwrap();

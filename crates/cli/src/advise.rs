@@ -176,6 +176,12 @@ fn settings(
         }
         None => plan_of(flags.database.name(), &flags.cells, storage)?,
     };
+    let mut plan = plan;
+    if let Some(systems) = &flags.file_systems {
+        let ground = plan.storages[0].clone();
+        let systems = systems.iter().cloned();
+        plan.storages = systems.map(|of| ground.with_file_system(of)).collect();
+    }
     let defaults = plan.databases[0].kind()?.defaults;
     let mut settings = CampaignSettings {
         directory: flags.directory.clone(),

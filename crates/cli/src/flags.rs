@@ -30,8 +30,8 @@ pub(crate) use results::{
     ALL_STUDIES, CompareFlags, MergeFlags, NamedPrice, ReportFlags, ReproduceFlags, ValueFlags,
 };
 pub(crate) use storage::{
-    CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, LeadFlags,
-    ShowFlags,
+    CalibrateFlags, DevicesCommand, DevicesFlags, EmulateFlags, EngineName, FitFlags, HoldFlags,
+    LeadFlags, ShowFlags,
 };
 
 /// Finds the page size, buffer size and storage for an OLTP database, by
@@ -98,6 +98,9 @@ pub(crate) enum Command {
     /// Run one database of an experiment, for the octavo that measures it
     #[command(hide = true)]
     Host,
+    /// Have a file system mounted for an experiment, for the octavo that measures on it
+    #[command(hide = true)]
+    Hold(HoldFlags),
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod failure;
 mod flags;
 mod fleet;
 mod guide;
+mod hold;
 mod host;
 mod interrupt;
 mod limits;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Command::Emulate(flags) => emulate::emulate(flags),
         Command::Lead(flags) => emulate::lead(&flags),
         Command::Host => host::host(),
+        Command::Hold(flags) => hold::hold(&flags),
         Command::Predict(flags) => predict::predict(flags),
         Command::Reproduce(flags) => reproduce::reproduce(flags),
         Command::Report(flags) => report::report(flags),

@@ -32,6 +32,10 @@ pub(crate) fn check_devices(file: &PlanFile) -> Result<(), Failure> {
                 "'{}' is a directory, and only devices can be predicted: write \"device:NAME\"",
                 path.display()
             ),
+            Storage::FileSystem { system, .. } => {
+                let reason = format!("file system {system} cannot be predicted: measure it");
+                return Err(Failure::input(file.refuse("file-system", reason)));
+            }
             Storage::Own if file.has("storage") => {
                 "only devices can be predicted: write \"device:NAME\"".to_owned()
             }

@@ -7,7 +7,7 @@ use octavo_experiment::{
     directory::STORE,
     observer::Observer,
     own_sizes::{ChosenSizes, ReadTime, choose as choose_sizes, read_times_here, read_times_of},
-    plan::{Plan, Storage},
+    plan::Plan,
     store::Store,
 };
 use octavo_report::number::list;
@@ -91,13 +91,13 @@ fn read_times(
 ) -> anyhow::Result<Vec<ReadTime>> {
     let (sizes, clients) = (&plan.page_sizes, plan.clients[0]);
     let seed = plan.seed.derive("reads", 0);
-    Ok(match &plan.storages[0] {
-        Storage::Device(device) => {
+    Ok(match plan.storages[0].device() {
+        Some(device) => {
             let workload = plan.workload(plan.data[0])?;
             let database = plan.databases[0].make()?;
             let data = database.estimate(workload.as_ref(), plan.page_sizes[0]);
             read_times_of(&named(device)?, sizes, clients, data, seed)?
         }
-        _ => read_times_here(&flags.directory, sizes, clients, seed, watcher)?,
+        None => read_times_here(&flags.directory, sizes, clients, seed, watcher)?,
     })
 }

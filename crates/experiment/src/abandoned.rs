@@ -2,9 +2,12 @@
 
 use std::{fs, path::Path};
 
+use octavo_storage::file_system::remove_file_system;
+
 use crate::{
     directory::WorkDirectory,
     part::{Host, PartKind},
+    plan::{BACKING, FILE_SYSTEMS},
 };
 
 /// Deletes the databases of sittings below `into` that were killed on this host: their results stay.
@@ -19,8 +22,29 @@ pub fn clear_abandoned(into: &Path, host: &Host) {
             && entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_sitting && let Some(directory) = WorkDirectory::open_abandoned(&entry.path(), host) {
             let _stays = directory.remove_data();
+            remove_file_systems(&entry.path().join(FILE_SYSTEMS));
         }
     }
+}
+
+/// Deletes the file systems that were made for an attempt. Links are not followed.
+fn remove_file_systems(below: &Path) {
+    if !fs::symlink_metadata(below).is_ok_and(|about| about.is_dir()) {
+        return;
+    }
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match (path.extension(), entry.file_type()) {
+            (Some(extension), Ok(kind)) if extension == BACKING && kind.is_dir() => {
+                remove_file_system(&path);
+            }
+            // Where one was mounted.
+            _ => {
+                let _unless_used = fs::remove_dir(&path);
+            }
+        }
+    }
+    let _unless_used = fs::remove_dir(below);
 }
 
 #[cfg(test)]
@@ -45,6 +69,13 @@ mod tests {
         };
         let (killed, of_killed) = attempt(&into.join("sitting-0-a"), &here);
         let results = killed.store();
+        let systems = into.join("sitting-0-a").join(FILE_SYSTEMS);
+        let image = systems.join("ext4-1K.backing/image");
+        fs::create_dir_all(systems.join("ext4-1K")).unwrap();
+        fs::create_dir_all(image.parent().unwrap()).unwrap();
+        fs::write(&image, "a file system").unwrap();
+        fs::create_dir_all(systems.join("xfs.backing")).unwrap();
+        fs::write(systems.join("xfs.backing/theirs"), "x").unwrap();
         drop(killed);
         let (_, of_other) = attempt(&into.join("sitting-0-b"), &there);
         let (_under_way, of_under_way) = attempt(&into.join("sitting-1-a"), &here);
@@ -68,6 +99,8 @@ mod tests {
         clear_abandoned(&into, &here);
         assert!(!of_killed.exists());
         assert!(results.exists() && outside.exists());
+        assert!(!image.exists() && !systems.join("ext4-1K").exists());
+        assert!(systems.join("xfs.backing/theirs").exists());
         for stays in [of_other, of_under_way, of_kept, linked, of_another_name] {
             assert!(stays.join("main.db").exists(), "{}", stays.display());
         }

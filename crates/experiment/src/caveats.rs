@@ -12,7 +12,7 @@ use crate::{
     lockstep::Movement,
     machine::{Cause, Disturbance},
     part::PartKind,
-    plan::Cell,
+    plan::{Cell, Storage},
     record::Figures,
 };
 
@@ -282,6 +282,24 @@ pub enum Caveat {
     /// Copies share blocks with the loaded data, so that the first write of
     /// each block also allocates.
     SharedBlocks,
+    /// Pages are smaller than the file system's blocks.
+    PageBelowBlock {
+        /// The smallest page size.
+        page_size: PageSize,
+        /// The largest block of those above it.
+        block: ByteCount,
+        /// Where.
+        storage: Storage,
+    },
+    /// The file system begins where no block of its device does.
+    Misaligned {
+        /// How far into the device.
+        offset: ByteCount,
+        /// A multiple of which it should be.
+        block: ByteCount,
+        /// Where.
+        storage: Storage,
+    },
     /// The device read more than the buffer missed.
     ReadsPerMiss {
         /// The cell where it did most.
@@ -569,6 +587,7 @@ impl Caveat {
             | Self::RecordedBeginning { .. }
             | Self::NeverCompared { .. }
             | Self::NoCheckpoint { .. }
+            | Self::Misaligned { .. }
             | Self::ClassesDiffer { .. }
             | Self::HostsAgainst { .. }
             | Self::OneMachine { .. }
@@ -624,6 +643,7 @@ impl Caveat {
             | Self::RunsFailed { .. } => Severity::Amount,
             Self::Screened { .. }
             | Self::NoDeviceCounters
+            | Self::PageBelowBlock { .. }
             | Self::TimedBeside { .. }
             | Self::Grows { .. }
             | Self::Young { .. }

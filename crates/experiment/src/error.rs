@@ -8,8 +8,8 @@ use octavo_units::ByteCount;
 use octavo_workload::WorkloadError;
 
 use crate::{
-    cpus::CpusError, descriptors::TooManyFiles, directory::DirectoryError,
-    emulation::EmulationError, run::RunError, store::StoreError,
+    cpus::CpusError, descriptors::TooManyFiles, directory::DirectoryError, mounted::MountError,
+    run::RunError, store::StoreError,
 };
 
 /// Why an experiment ended without findings.
@@ -19,9 +19,9 @@ pub enum CampaignError {
     /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A device cannot be emulated.
+    /// A device cannot be emulated, or a file system not be made.
     #[error(transparent)]
-    Emulation(#[from] EmulationError),
+    Mount(#[from] MountError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -123,7 +123,7 @@ impl CampaignError {
             | Self::Workload(_)
             | Self::Cpus(CpusError::TooMany { .. })
             | Self::Files(_)
-            | Self::Emulation(EmulationError::Refused { input: true, .. })
+            | Self::Mount(MountError::Refused { input: true, .. })
             | Self::Database(
                 DatabaseError::Setting { .. }
                 | DatabaseError::Source { .. }

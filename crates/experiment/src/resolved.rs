@@ -8,12 +8,13 @@ use std::{
 };
 
 use octavo_database::Database;
+use octavo_units::ByteCount;
 use octavo_workload::{DataSpec, Workload};
 
 use crate::{
     directory::{DATA, MANIFEST, STORE, WorkDirectory},
-    emulation::EmulatedDevice,
     error::CampaignError,
+    mounted::{Mountable, WantedMount},
     plan::{Cell, Plan, SnapshotKey, Storage, TestedDatabase},
 };
 
@@ -104,9 +105,16 @@ impl<'a> ResolvedPlan<'a> {
     /// storage, and what takes that room. Not where a device is mounted: that may
     /// be of an emulator that was killed.
     pub(crate) fn room(&self, storage: &Storage) -> (PathBuf, PathBuf) {
-        match storage.backing(self.directory) {
-            Some(backing) => (self.directory.to_owned(), backing),
-            None => (self.directory(storage), self.data(storage)),
+        match (storage, storage.backing(self.directory)) {
+            (Storage::FileSystem { on, .. }, Some(backing)) if on.device().is_none() => {
+                (self.directory(on), backing)
+            }
+            // What lies on a device is in what that holds.
+            (_, Some(_)) => {
+                let device = storage.ground().backing(self.directory);
+                (self.directory.to_owned(), device.unwrap_or_default())
+            }
+            (_, None) => (self.directory(storage), self.data(storage)),
         }
     }
 
@@ -171,19 +179,73 @@ impl<'a> ResolvedPlan<'a> {
     }
 
     /// The devices that are to be emulated, in the plan's order.
-    pub(crate) fn devices(&self) -> Vec<EmulatedDevice> {
-        let directory = self.directory;
+    pub(crate) fn devices(&self) -> Vec<WantedMount> {
+        let mut devices: Vec<WantedMount> = Vec::new();
+        for storage in self.plan().storages.iter().map(Storage::ground) {
+            let (Some(device), Some(backing)) = (storage.device(), storage.backing(self.directory))
+            else {
+                continue;
+            };
+            // Several file systems may be made on one.
+            if devices.iter().any(|other| other.backing == backing) {
+                continue;
+            }
+            let seed = self.plan().seed.derive("device", devices.len() as u64);
+            devices.push(WantedMount {
+                what: Mountable::Device {
+                    device: device.to_owned(),
+                    seed,
+                },
+                backing,
+                mount: storage.path(self.directory),
+            });
+        }
+        devices
+    }
+
+    /// The file systems that are to be made, in the plan's order, each for what lies on it.
+    pub(crate) fn file_systems(&self) -> Vec<WantedMount> {
         let storages = self.plan().storages.iter();
-        storages
-            .filter_map(|storage| match storage {
-                Storage::Device(device) => Some(EmulatedDevice {
-                    device: device.clone(),
-                    backing: storage.backing(directory)?,
-                    mount: storage.path(directory),
-                }),
-                Storage::Own | Storage::Directory(_) => None,
+        let systems = storages.filter_map(|storage| {
+            let system = storage.file_system()?.clone();
+            let size = system.size_for(self.needed(storage));
+            Some(WantedMount {
+                what: Mountable::FileSystem { system, size },
+                backing: storage.backing(self.directory)?,
+                mount: storage.path(self.directory),
             })
-            .collect()
+        });
+        systems.collect()
+    }
+
+    /// About the bytes of each snapshot that is to be made.
+    pub(crate) fn snapshot_sizes(&self) -> Vec<(SnapshotKey, ByteCount)> {
+        let snapshots = self.plan().snapshots().into_iter();
+        let sizes = snapshots.map(|key| {
+            let database = self.database(&key.database);
+            let size = database.estimate(self.workload(key.data), key.page_size);
+            (key, size)
+        });
+        sizes.collect()
+    }
+
+    /// About the bytes that the databases of a storage take at most at a time: all snapshots, the copies
+    /// that are open together, what they are derived from, and logs.
+    pub(crate) fn needed(&self, storage: &Storage) -> ByteCount {
+        let plan = self.plan();
+        let sizes = self.snapshot_sizes();
+        let sizes = || {
+            let own = sizes.iter().filter(|(key, _)| key.storage == *storage);
+            own.map(|&(_, size)| size)
+        };
+        let largest = sizes().max().unwrap_or_default();
+        let copies = largest.saturating_mul(1 + plan.open_together() as u64);
+        let all = sizes().fold(copies, ByteCount::saturating_add);
+        let databases = plan.databases.iter();
+        let logs = databases.map(|spec| self.database(spec).logs()).max();
+        // A tenth more for the store and estimates that are off.
+        let all = all.get() / 10 * 11;
+        ByteCount::new(all).saturating_add(logs.unwrap_or_default())
     }
 
     /// Refuses directories that are somebody else's, without changing
@@ -196,10 +258,10 @@ impl<'a> ResolvedPlan<'a> {
         for storage in &self.plan().storages {
             // What is mounted there may be of an emulator that was killed: the
             // next one looks.
-            if matches!(storage, Storage::Device(_)) {
+            if storage.device().is_some() {
                 continue;
             }
-            let path = self.directory(storage);
+            let path = self.directory(storage.ground());
             WorkDirectory::examine(&path)?;
             if path != self.directory && path.join(STORE).exists() {
                 return Err(CampaignError::Setting(format!(

@@ -139,11 +139,13 @@ fn device_name(findings: &Findings) -> String {
 
 /// The devices that were emulated, where something was measured on them.
 fn emulated(findings: &Findings) -> Option<String> {
-    let devices = findings.plan.storages.iter().filter_map(|of| match of {
-        Storage::Device(device) => Some(format!("{device} (emulated)")),
-        _ => None,
-    });
-    let devices = join(devices, ", ");
+    let storages = findings.plan.storages.iter();
+    let mut devices: Vec<&str> = storages.filter_map(Storage::device).collect();
+    devices.dedup();
+    let devices = join(
+        devices.iter().map(|device| format!("{device} (emulated)")),
+        ", ",
+    );
     let is_measured = findings.source != Source::Predicted;
     (is_measured && !devices.is_empty()).then_some(devices)
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use octavo_buffer::NamedPolicy;
 use octavo_database::{Defaults, Registry};
 use octavo_experiment::prediction::{PREDICTED_PASSES, PREDICTED_SLICE};
+use octavo_storage::file_system::FileSystems;
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::user::Pace;
 
@@ -73,6 +74,14 @@ pub(crate) struct AdviseFlags {
 
     #[command(flatten)]
     pub(crate) cells: CellFlags,
+
+    /// File systems on which page sizes are compared, such as ext4:4K,xfs:16K,here [default: here, the one
+    /// of the storage]
+    ///
+    /// Each is made in a file on the storage and mounted for the experiment alone. That takes root's rights
+    /// (docs/file-systems.md)
+    #[arg(long, value_name = "NAMES", conflicts_with_all = ["predict_first", "per_table"], hide_short_help = true)]
+    pub(crate) file_systems: Option<FileSystems>,
 
     /// Maximum passes, which --budget does not cut. In a pass every page size executes the same transactions [default: as many
     /// as fit into the budget]

@@ -5,6 +5,7 @@ use std::{num::NonZeroU32, path::PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use octavo_device::point::PointSpec;
 use octavo_emulate::Faults;
+use octavo_storage::file_system::FileSystem;
 use octavo_units::{ByteCount, RequestSize};
 
 use super::shared::{DeviceFlag, SeedFlag, device_help, directory};
@@ -191,6 +192,24 @@ pub(crate) struct EmulateFlags {
 
     #[command(flatten)]
     pub(crate) format: FormatFlag,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HoldFlags {
+    /// Which file system
+    pub(crate) file_system: FileSystem,
+
+    /// Of its file, where that is not there yet
+    #[arg(long)]
+    pub(crate) size: ByteCount,
+
+    /// The directory of its file
+    #[arg(long)]
+    pub(crate) backing: PathBuf,
+
+    /// Where to mount it
+    #[arg(long)]
+    pub(crate) mount: PathBuf,
 }
 
 #[derive(Debug, Args)]

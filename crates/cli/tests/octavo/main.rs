@@ -10,6 +10,7 @@ mod documented;
 mod emulate;
 mod energy;
 mod external;
+mod file_systems;
 mod fleet;
 mod itself;
 mod kill_and_resume;

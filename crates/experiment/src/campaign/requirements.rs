@@ -120,46 +120,20 @@ impl Requirements {
 
     pub(super) fn of_resolved(settings: &CampaignSettings, resolved: &ResolvedPlan<'_>) -> Self {
         let plan = &settings.plan;
-        let snapshots: Vec<(SnapshotKey, ByteCount)> = plan
-            .snapshots()
-            .into_iter()
-            .map(|key| {
-                let database = resolved.database(&key.database);
-                let size = database.estimate(resolved.workload(key.data), key.page_size);
-                (key, size)
-            })
-            .collect();
-        let logs = plan
-            .databases
-            .iter()
-            .map(|spec| resolved.database(spec).logs())
-            .max()
-            .unwrap_or_default();
-        let space = plan
-            .storages
-            .iter()
-            .map(|storage| {
-                let sizes = || {
-                    snapshots
-                        .iter()
-                        .filter(|(key, _)| key.storage == *storage)
-                        .map(|&(_, size)| size)
-                };
-                // All snapshots, and the copies that are open together and what they
-                // are derived from.
-                let largest = sizes().max().unwrap_or_default();
-                let copies = largest.saturating_mul(1 + plan.open_together() as u64);
-                let all = sizes().fold(copies, ByteCount::saturating_add);
-                // What is there already needs no room again. A tenth more for
-                // the store and estimates that are off.
-                let (room, taken) = resolved.room(storage);
-                let used = directory_size(&taken);
-                let needed = (all.get() / 10 * 11)
-                    .saturating_add(logs.get())
-                    .saturating_sub(used.get());
-                (room, ByteCount::new(needed))
-            })
-            .collect();
+        let snapshots = resolved.snapshot_sizes();
+        let storages = plan.storages.iter();
+        let space = storages.map(|storage| {
+            let needed = resolved.needed(storage);
+            // The file of a file system is written whole.
+            let needed = match storage.file_system() {
+                Some(system) => system.size_for(needed),
+                None => needed,
+            };
+            // What is there already needs no room again.
+            let (room, taken) = resolved.room(storage);
+            (room, needed.saturating_sub(directory_size(&taken)))
+        });
+        let space = space.collect();
         let largest = snapshots
             .iter()
             .map(|&(_, size)| size)

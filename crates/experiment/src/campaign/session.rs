@@ -367,7 +367,12 @@ impl<'a> Session<'a> {
     ) -> Result<(), StoreError> {
         let plan = &self.settings.plan;
         let mut topic = String::from("database");
-        for factor in [Factor::Database, Factor::Clients, Factor::Cpus] {
+        for factor in [
+            Factor::Database,
+            Factor::Storage,
+            Factor::Clients,
+            Factor::Cpus,
+        ] {
             if plan.count(factor) > 1 {
                 topic += &format!(" {}", plan.level(cell, factor).with_noun());
             }

@@ -35,10 +35,10 @@ use crate::{
     directory::{
         DirectoryError, WorkDirectory, by_file_system, device_of, directory_size, free_space,
     },
-    emulation::{Emulation, EmulationError},
     error::CampaignError,
     machine,
     monitor::Monitor,
+    mounted::{MountError, Mounted},
     observer::Observer,
     part::Host,
     plan::{Cell, Storage, TestedDatabase},
@@ -61,8 +61,9 @@ pub(crate) struct MeasuredExecutor<'a> {
     is_confined: bool,
     /// Octavo itself.
     program: PathBuf,
-    /// Last, so that they are unmounted when nothing uses them any more.
-    emulations: Vec<Emulation>,
+    /// Devices and file systems: last, so that they are unmounted when nothing uses them any more, and
+    /// file systems before the devices on which they lie.
+    mounted: Vec<Mounted>,
 }
 
 /// A database at a page size that cannot be had.
@@ -73,8 +74,8 @@ struct Unavailable {
 }
 
 impl<'a> MeasuredExecutor<'a> {
-    /// Opens the directory to work in, mounts the devices that are emulated,
-    /// and opens the directories of other storages. `program` is Octavo itself.
+    /// Opens the directory to work in, mounts the devices that are emulated and
+    /// the file systems that are made, and opens the directories of other storages. `program` is Octavo itself.
     ///
     /// # Errors
     /// When a directory or device cannot be had; what was made is taken back.
@@ -91,12 +92,12 @@ impl<'a> MeasuredExecutor<'a> {
             unavailable: Vec::new(),
             is_confined: false,
             program: program.to_owned(),
-            emulations: Vec::new(),
+            mounted: Vec::new(),
         };
         if let Err(error) = executor.make(observer) {
             executor.abandon()?;
             return Err(match error {
-                CampaignError::Emulation(EmulationError::Stopped) => CampaignError::Stopped,
+                CampaignError::Mount(MountError::Stopped) => CampaignError::Stopped,
                 error => error,
             });
         }
@@ -105,28 +106,44 @@ impl<'a> MeasuredExecutor<'a> {
 
     fn make(&mut self, observer: &dyn Observer) -> Result<(), CampaignError> {
         let own = self.resolved.own_directory();
-        let open = |path: &Path| WorkDirectory::open(path, &self.resolved.names());
-        let devices = self.resolved.devices();
-        if !devices.is_empty() {
+        let plan = self.resolved.plan();
+        let (devices, systems) = (self.resolved.devices(), self.resolved.file_systems());
+        if !(devices.is_empty() && systems.is_empty()) {
             // Emulators that are killed together with this process and with
-            // their watchers leave no mount then.
+            // their watchers leave no mount then, and file systems none in any case.
             mount_apart();
         }
-        self.directories.push(open(own)?);
-        let plan = self.resolved.plan();
-        for (wanted, number) in devices.iter().zip(0..) {
-            let seed = plan.seed.derive("device", number);
-            let interrupted = || observer.interrupted();
-            let started = Emulation::start(&self.program, wanted, seed, &interrupted);
-            self.emulations.push(started?);
+        self.open_directory(own)?;
+        let interrupted = || observer.interrupted();
+        for wanted in &devices {
+            let started = Mounted::start(&self.program, wanted, &interrupted);
+            self.mounted.push(started?);
+        }
+        let grounds = plan.storages.iter().map(Storage::ground);
+        for ground in grounds {
+            self.open_directory(&self.resolved.directory(ground))?;
+        }
+        for wanted in &systems {
+            let now = format!("make {}", wanted.what);
+            observer.progress(&now, Duration::ZERO, Duration::ZERO);
+            let started = Mounted::start(&self.program, wanted, &interrupted);
+            self.mounted.insert(0, started?);
         }
         for storage in &plan.storages {
             let path = self.resolved.directory(storage);
-            if path != own {
-                self.directories.push(open(&path)?);
-            }
-            self.locations
-                .insert(storage.clone(), Location::find(&path));
+            self.open_directory(&path)?;
+            let location = Location::find(&path);
+            self.locations.insert(storage.clone(), location);
+        }
+        Ok(())
+    }
+
+    /// Opens a directory, if it is not open yet.
+    fn open_directory(&mut self, path: &Path) -> Result<(), DirectoryError> {
+        let mut open = self.directories.iter();
+        if !open.any(|other| other.path() == path) {
+            let names = self.resolved.names();
+            self.directories.push(WorkDirectory::open(path, &names)?);
         }
         Ok(())
     }
@@ -160,6 +177,9 @@ impl<'a> MeasuredExecutor<'a> {
         let plan = self.resolved.plan();
         let mut allowed = self.resolved.directories();
         allowed.push(self.resolved.own_directory().to_owned());
+        // What is unmounted there is deleted.
+        let grounds = plan.storages.iter().map(Storage::ground);
+        allowed.extend(grounds.map(|ground| self.resolved.directory(ground)));
         allowed.extend(later.iter().cloned());
         for cell in plan.cells() {
             let database = self.resolved.database(&cell.database);
@@ -182,8 +202,8 @@ impl<'a> MeasuredExecutor<'a> {
         let mut directories = self.directories.into_iter();
         let own = directories.next();
         directories.try_for_each(WorkDirectory::abandon)?;
-        let mut emulations = self.emulations.into_iter();
-        emulations.try_for_each(Emulation::abandon)?;
+        let mut mounted = self.mounted.into_iter();
+        mounted.try_for_each(Mounted::abandon)?;
         own.map_or(Ok(()), WorkDirectory::abandon)?;
         Ok(())
     }
@@ -345,7 +365,7 @@ impl Executor for MeasuredExecutor<'_> {
         seed: Option<Seed>,
         monitor: &Monitor<'_>,
     ) -> Result<Option<Vec<Limit>>, CampaignError> {
-        if let Storage::Device(device) = storage {
+        if let Some(device) = storage.device() {
             // It was mounted, so that it is known.
             return Ok(named(device).ok().map(|entry| entry.limits()));
         }
@@ -432,11 +452,11 @@ impl Executor for MeasuredExecutor<'_> {
                 stay(&error);
             }
         }
-        for mut emulation in self.emulations.drain(..) {
-            if let Some(slow) = emulation.end() {
+        for mut mounted in self.mounted.drain(..) {
+            if let Some(slow) = mounted.end() {
                 monitor.note(&slow);
             }
-            if !keep_data && let Err(error) = emulation.remove() {
+            if !keep_data && let Err(error) = mounted.remove() {
                 stay(&error);
             }
         }
@@ -476,9 +496,10 @@ impl SittingExecutor for MeasuredExecutor<'_> {
                 return Ok(false);
             }
         }
-        let needed = needed
-            .iter()
-            .map(|(storage, bytes)| (room(storage), *bytes));
+        // The file of a file system is written already.
+        let grounds = needed.iter();
+        let grounds = grounds.filter(|(storage, _)| storage.file_system().is_none());
+        let needed = grounds.map(|(storage, bytes)| (room(storage), *bytes));
         for (path, bytes) in by_file_system(needed) {
             let device = device_of(&path);
             let held = held(&|of| device_of(&room(of)) == device);

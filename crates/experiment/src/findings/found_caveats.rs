@@ -24,7 +24,7 @@ use crate::{
     lockstep::{Batch, HOSTS_QUOTED, Movement},
     machine,
     part::PartKind,
-    plan::{Cell, Plan},
+    plan::{Cell, Plan, Storage},
     record::{Figures, Source},
     statistics::Decision,
     store::{NOT_RECORDED, PART, TIMED_BESIDE},
@@ -239,6 +239,56 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     caveats
 }
 
+/// The least unit that storage is expected to write without reading, whatever a device says of its own:
+/// flash pages and the sectors of disks since 2011 (Advanced Format) have 4 KiB or more.
+const DEVICE_BLOCK: u64 = 4096;
+
+/// A fact of a plan's storage that is a number.
+fn number_of(findings: &Findings, storage: &Storage, name: &str) -> Option<u64> {
+    let name = match storage {
+        Storage::Own => name.to_owned(),
+        other => format!("{other}: {name}"),
+    };
+    let mut facts = findings.storage.iter();
+    facts.find(|(of, _)| *of == name)?.1.parse().ok()
+}
+
+/// The storage whose blocks are larger than pages by most.
+pub(super) fn page_below_block(findings: &Findings) -> Option<Caveat> {
+    let plan = &findings.plan;
+    let page_size = *plan.page_sizes.iter().min()?;
+    let blocks = plan.storages.iter().filter_map(|storage| {
+        let block = number_of(findings, storage, "file_system_block_bytes")?;
+        Some((ByteCount::new(block), storage))
+    });
+    let (block, storage) = blocks.max_by_key(|(block, _)| *block)?;
+    (block > page_size.bytes()).then(|| Caveat::PageBelowBlock {
+        page_size,
+        block,
+        storage: storage.clone(),
+    })
+}
+
+/// The first storage whose file system begins off the blocks of its device, unless the plan wants that.
+pub(super) fn misaligned(findings: &Findings) -> Option<Caveat> {
+    let given = findings.plan.storages.iter();
+    let given = given.filter(|of| {
+        of.file_system()
+            .is_none_or(|of| of.offset() == ByteCount::ZERO)
+    });
+    let found = given.filter_map(|storage| {
+        let offset = number_of(findings, storage, "offset_bytes")?;
+        let block = number_of(findings, storage, "physical_block_bytes");
+        let block = block.unwrap_or_default().max(DEVICE_BLOCK);
+        (!offset.is_multiple_of(block)).then(|| Caveat::Misaligned {
+            offset: ByteCount::new(offset),
+            block: ByteCount::new(block),
+            storage: storage.clone(),
+        })
+    });
+    found.into_iter().next()
+}
+
 /// The cell that may be too fast by most for what its storage served after rests, if that is more than does
 /// not matter.
 fn credit(findings: &Findings, by_cell: &ByCell<'_>) -> Option<Caveat> {
@@ -400,6 +450,10 @@ pub(super) fn found_caveats(
     let is_shared = |run: &&Figures| run.restored_by == Some(RestoreMethod::Reflink);
     if runs.iter().any(is_shared) {
         caveats.push(Caveat::SharedBlocks);
+    }
+    if is_measured {
+        caveats.extend(page_below_block(findings));
+        caveats.extend(misaligned(findings));
     }
     // The OS's memory has all of the data, whatever the database's has.
     let reads_disk = |run: &&Figures| run.storage_path != Some(StoragePath::Resident);

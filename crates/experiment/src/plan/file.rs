@@ -34,7 +34,10 @@ pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 pub use registries::Registries;
 
-use super::{OwnSettings, Plan, SliceLength, Storage, storage::DEVICES};
+use super::{
+    OwnSettings, Plan, SliceLength, Storage,
+    storage::{DEVICES, FILE_SYSTEMS},
+};
 use crate::{cpus, directory::DATA, prices::Prices};
 use keys::Places;
 use price_keys::PriceKeys;
@@ -164,7 +167,7 @@ impl PlanFile {
             .iter()
             .chain([&own])
             .map(|path| path.join(DATA))
-            .chain([own.join(DEVICES)])
+            .chain([own.join(DEVICES), own.join(FILE_SYSTEMS)])
             .collect();
         let all = self.plan.storages.iter().zip(paths).zip(&self.storages);
         for ((storage, path), place) in all {
@@ -184,10 +187,11 @@ impl PlanFile {
         Ok(())
     }
 
-    /// Sets the storage of a plan that names none.
+    /// Sets the storage of a plan that names none. File systems are made on it.
     pub fn set_storage(&mut self, storage: Storage) {
-        self.storages = std::iter::once(0..0).collect();
-        self.plan.storages = vec![storage];
+        for of in &mut self.plan.storages {
+            *of = storage.with_file_system(of.file_system().cloned());
+        }
     }
 
     /// A refusal at the value of a key, or where the file has no such key at

@@ -94,7 +94,7 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Database(name) => f.pad(name),
-            Self::Storage(storage) => storage.fmt(f),
+            Self::Storage(storage) => f.pad(&storage.name()),
             Self::Rows(None) => f.pad("the specification's"),
             Self::Rows(Some(bytes)) => f.pad(&bytes.to_string()),
             Self::Cpus(None) => f.pad("all"),
@@ -117,6 +117,9 @@ impl Level {
             Self::Rows(None) => "rows as specified".into(),
             Self::Rows(Some(bytes)) => format!("rows of {bytes}"),
             Self::Storage(Storage::Own) => "the working directory".into(),
+            Self::Storage(storage) if storage.file_system().is_some() => {
+                format!("file system {}", storage.name())
+            }
             Self::Storage(storage) => format!("storage {storage}"),
             Self::Cpus(None) => "all CPUs".into(),
             Self::Cpus(Some(1)) => "1 CPU".into(),

@@ -32,6 +32,7 @@ pub use level::{Factor, Level};
 pub use mixed::MixedSizes;
 pub use shard::Shard;
 pub use storage::Storage;
+pub(crate) use storage::{BACKING, FILE_SYSTEMS};
 pub use user::{OwnSettings, ScriptFile};
 
 /// An experiment, complete before its first run: the same plan always gives

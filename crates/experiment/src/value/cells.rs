@@ -177,7 +177,7 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
     let one = |cell: &Cell, throughput: Interval, loads: Vec<LoadPoint>| UnpricedCell {
         results: number,
         storage: storage_name(&cell.storage, of.name),
-        device: device(&cell.storage),
+        device: cell.storage.device().map(str::to_owned),
         cell: cell.clone(),
         throughput,
         loads,
@@ -354,13 +354,9 @@ fn storage_name(storage: &Storage, results: &str) -> String {
         Storage::Own => plain(results).to_owned(),
         Storage::Directory(path) => plain(&path.to_string_lossy()).to_owned(),
         Storage::Device(device) => device.clone(),
-    }
-}
-
-fn device(storage: &Storage) -> Option<String> {
-    match storage {
-        Storage::Device(device) => Some(device.clone()),
-        Storage::Own | Storage::Directory(_) => None,
+        Storage::FileSystem { system, on } => {
+            format!("{system} on {}", storage_name(on, results))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use octavo_experiment::{
     lockstep::{HOSTS_MIN, HOSTS_QUOTED, Horizon},
     machine::{Cause, Disturbance},
     part::PartKind,
-    plan::Cell,
+    plan::{Cell, Storage},
     record::Source,
 };
 use octavo_units::ByteCount;
@@ -206,6 +206,26 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                                  write of each block costs more than in use. Use ext4, or XFS \
                                  without reflink, to check."
             .into(),
+        Caveat::PageBelowBlock {
+            page_size,
+            block,
+            storage,
+        } => format!(
+            "Pages of {page_size} are smaller than the blocks of the file system ({block}{}), so a write \
+             may take a whole block, and read it before. Compare with --file-systems, such as \
+             ext4:1K,ext4:4K.",
+            of_storage(storage)
+        ),
+        Caveat::Misaligned {
+            offset,
+            block,
+            storage,
+        } => format!(
+            "The file system{} begins {} bytes into its device, which is no multiple of {block}, so \
+             pages lie across its blocks. Align the partition, and measure again.",
+            of_storage(storage),
+            count(offset.get())
+        ),
         Caveat::ReadsPerMiss { cell, reads } => format!(
             "The disk read up to {} times per cache miss ({}): read-ahead or others read too. \
              Lower read_ahead_kb, and stop other programs.",
@@ -454,6 +474,14 @@ fn screened(
             false => "fewer are left to compare",
         }
     )
+}
+
+/// Which storage, where there may be others.
+fn of_storage(storage: &Storage) -> String {
+    match storage {
+        Storage::Own => String::new(),
+        storage => format!(" of {}", storage.name()),
+    }
 }
 
 /// That sittings of a cell do not agree, and how to have more of them.

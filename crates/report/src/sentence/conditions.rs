@@ -272,7 +272,7 @@ fn page_sizes(findings: &Findings) -> String {
 fn storages(findings: &Findings) -> String {
     let names = findings.plan.storages.iter().map(|storage| match storage {
         Storage::Own => "the working directory".into(),
-        other => other.to_string(),
+        other => other.name(),
     });
     join(names, ", ")
 }

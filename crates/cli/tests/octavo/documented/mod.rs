@@ -12,14 +12,14 @@ mod scene;
 
 use std::{fs, process::Command};
 
-use crate::{complaint, emulate::can_mount, external::UsersServer};
+use crate::{complaint, emulate::can_mount, external::UsersServer, file_systems::can_make};
 use help::{Help, options_in};
 use here::{BEGUN, FOREIGN, INSTEAD, OTHERS, READ};
 use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 22] = [
+const RUN: [&str; 23] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -27,6 +27,7 @@ const RUN: [&str; 22] = [
     "docs/devices.md",
     "docs/emulation.md",
     "docs/energy.md",
+    "docs/file-systems.md",
     "docs/fleet.md",
     "docs/how-to.md",
     "docs/libmdbx.md",
@@ -74,6 +75,13 @@ fn libmdbx_page_works() {
 #[test]
 fn rocksdb_page_works() {
     Scene::new().types("docs/rocksdb.md");
+}
+
+#[test]
+fn file_systems_page_works() {
+    if can_make() {
+        Scene::new().types("docs/file-systems.md");
+    }
 }
 
 #[test]

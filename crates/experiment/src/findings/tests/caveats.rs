@@ -1,7 +1,10 @@
 //! Warnings beside the figures.
 
 use super::*;
-use crate::lockstep::{BATCH_PASSES, Movement};
+use crate::{
+    lockstep::{BATCH_PASSES, Movement},
+    plan::Storage,
+};
 
 #[test]
 fn a_cache_that_still_warmed_is_a_caveat() {
@@ -374,4 +377,73 @@ fn a_ratio_that_moves_as_copies_grow_older_is_a_caveat() {
         assert_eq!(cell.batches[0].pass, PASSES / 2);
         assert_eq!(cell.passes_counted, cell.batches.len() * BATCH_PASSES);
     }
+}
+
+#[test]
+fn pages_below_blocks_and_partitions_off_blocks_are_caveats() {
+    let mut findings = findings_of(|_, _, figures| Ok(figures), |_| {});
+    let mut tell = |facts: &[(&str, &str)]| {
+        let facts = facts.iter();
+        findings.storage = facts
+            .map(|&(name, value)| (name.into(), value.into()))
+            .collect();
+        (
+            found_caveats::page_below_block(&findings),
+            found_caveats::misaligned(&findings),
+        )
+    };
+    let made = Storage::from("file-system:xfs:16K".to_owned());
+    assert_eq!(
+        tell(&[
+            ("file_system_block_bytes", "4096"),
+            ("offset_bytes", "1048576")
+        ]),
+        (None, None)
+    );
+    assert_eq!(tell(&[]), (None, None));
+    // 4 KiB is the smallest page; Windows XP's partitions began after 63 sectors.
+    let (below, off) = tell(&[
+        ("file_system_block_bytes", "16384"),
+        ("offset_bytes", "32256"),
+    ]);
+    let (block, storage) = (ByteCount::kib(16), Storage::Own);
+    let page_size = octavo_units::PageSize::kib(4);
+    assert_eq!(
+        below,
+        Some(Caveat::PageBelowBlock {
+            page_size,
+            block,
+            storage
+        })
+    );
+    let (offset, block) = (ByteCount::new(32_256), ByteCount::kib(4));
+    let storage = Storage::Own;
+    assert_eq!(
+        off,
+        Some(Caveat::Misaligned {
+            offset,
+            block,
+            storage
+        })
+    );
+    assert_eq!(off.unwrap().severity(), Severity::Choice);
+    // An aligned start of a device whose blocks are larger than usual is none.
+    let large = [("offset_bytes", "4096"), ("physical_block_bytes", "16384")];
+    assert!(
+        matches!(tell(&large).1, Some(Caveat::Misaligned { block, .. }) if block == ByteCount::kib(16))
+    );
+    findings.plan.storages = vec![made.clone()];
+    findings.storage = vec![(
+        "file-system:xfs:16K: file_system_block_bytes".into(),
+        "16384".into(),
+    )];
+    let found = found_caveats::page_below_block(&findings);
+    assert!(matches!(found, Some(Caveat::PageBelowBlock { storage, .. }) if storage == made));
+    // Where the plan says so, it is no mistake.
+    findings.plan.storages = vec!["file-system:xfs:4K,offset=512".to_owned().into()];
+    findings.storage = vec![(
+        "file-system:xfs:4K,offset=512: offset_bytes".into(),
+        "512".into(),
+    )];
+    assert_eq!(found_caveats::misaligned(&findings), None);
 }

@@ -76,6 +76,7 @@ pub(super) fn plan(
         value: ramp.value.clients.last(),
         span: ramp.span.clone(),
     }));
+    let storages = storages(sections)?;
     let default_page_size = databases[0].default_page_size;
     let mut plan = Plan {
         name: given(&sections.head.name),
@@ -88,7 +89,7 @@ pub(super) fn plan(
         margin: given(&experiment.margin).map_or(0.03, |margin| margin.0),
         design: given(&experiment.design).unwrap_or(Design::Race),
         data: values(&rows),
-        storages: list("storage", &cells.storage, Storage::Own)?,
+        storages: values(&storages),
         page_sizes: list("page-size", &cells.page_size, default_page_size)?,
         mixed: Vec::new(),
         memories: list("memory", &cells.memory, ByteCount::ZERO)?,
@@ -116,9 +117,41 @@ pub(super) fn plan(
     Ok(LocatedPlan {
         plan,
         own,
-        storages: spans(&cells.storage),
+        storages: spans(&storages),
         cpus: spans(&cells.cpus),
     })
+}
+
+/// The storages: each on the file systems that are to be made on it, with the places of what says so.
+fn storages(sections: &Sections) -> Result<List<Storage>, SpanError> {
+    let cells = &sections.cells;
+    let named = list("storage", &cells.storage, Storage::Own)?;
+    list("file-system", &cells.file_system, None)?;
+    if cells.file_system.is_empty() {
+        let spans = spans(&cells.storage)
+            .into_iter()
+            .chain(std::iter::once(0..0));
+        let storages = named.into_iter().zip(spans);
+        return Ok(storages
+            .map(|(value, span)| SpannedValue { value, span })
+            .collect());
+    }
+    let mut storages = Vec::new();
+    for storage in &named {
+        for system in &cells.file_system {
+            if let (Some(system_of), Some(_)) = (storage.file_system(), &system.value) {
+                let reason = format!(
+                    "storage '{storage}' has file system {system_of} already: leave it out there or here"
+                );
+                return Err(SpanError::new(&system.span, reason));
+            }
+            storages.push(SpannedValue {
+                value: storage.with_file_system(system.value.clone()),
+                span: system.span.clone(),
+            });
+        }
+    }
+    Ok(storages)
 }
 
 /// How long a step of a ramp lasts when nobody says, as of `octavo bench`.
@@ -508,6 +541,7 @@ pub(super) fn factors(known: &Registries) -> Vec<(&'static str, Factor)> {
         ("page-size", Factor::PageSize),
         ("memory", Factor::Memory),
         ("storage", Factor::Storage),
+        ("file-system", Factor::Storage),
         ("clients", Factor::Clients),
         ("cpus", Factor::Cpus),
         ("copies", Factor::Copy),
@@ -540,8 +574,12 @@ fn key_of(factor: Factor, sections: &Sections, known: &Registries) -> &'static s
             .parameters
             .iter()
             .map(|(name, list)| (*name, list.len()));
-        let database = sections.cells.database.len();
-        let mut counts = options.chain(rows).chain([("database", database)]);
+        let own = [
+            ("database", sections.cells.database.len()),
+            ("storage", sections.cells.storage.len()),
+            ("file-system", sections.cells.file_system.len()),
+        ];
+        let mut counts = options.chain(rows).chain(own);
         counts.any(|(name, count)| name == key && count > 1)
     };
     let factors = factors(known);
@@ -580,6 +618,15 @@ fn compared(
                     key_of(*factor, sections, known)
                 ),
             ));
+        }
+        let places = [
+            sections.cells.storage.len(),
+            sections.cells.file_system.len(),
+        ];
+        if *factor == Factor::Storage && places.iter().all(|count| *count > 1) {
+            let reason = "both storage and file-system are lists: neither is compared within each entry of the \
+                          other, so make a plan for each, or compare page sizes";
+            return Err(SpanError::new(&given.span, reason));
         }
         return Ok(*factor);
     }
@@ -683,7 +730,14 @@ fn reference(plan: &Plan, given: &SpannedValue<DeferredValue>) -> Result<Level, 
         Factor::Rows => value
             .read::<ByteCount>()
             .map(|of| of.map(Some).map(Level::Rows)),
-        Factor::Storage => value.read::<Storage>().map(|of| of.map(Level::Storage)),
+        Factor::Storage => {
+            let read = value.read::<String>();
+            let text = read.and_then(Result::ok).unwrap_or_default();
+            match Storage::by_file_system(&text, &plan.storages) {
+                Some(storage) => Some(Ok(Level::Storage(storage.clone()))),
+                None => value.read::<Storage>().map(|of| of.map(Level::Storage)),
+            }
+        }
         Factor::Cpus => value.read::<Option<u32>>().map(|of| of.map(Level::Cpus)),
         Factor::Clients => number(value).map(|of| of.map(Level::Clients)),
         Factor::Copy => number(value).map(|of| of.map(Level::Copy)),

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use octavo_database::Isolation;
 use octavo_driver::ClientSteps;
+use octavo_storage::file_system::FileSystem;
 use octavo_units::{ByteCount, PageSize};
 use serde::Deserialize;
 
@@ -82,6 +83,7 @@ pub(super) struct Cells {
     pub(super) clients: List<Clients>,
     pub(super) cpus: List<Option<u32>>,
     pub(super) storage: List<Storage>,
+    pub(super) file_system: List<Option<FileSystem>>,
     pub(super) isolation: Option<SpannedValue<Isolation>>,
 }
 
@@ -94,13 +96,14 @@ pub(super) struct ClientKeys {
 }
 
 /// The keys of `[cells]` whose values are lists.
-pub(super) const LISTS: [&str; 6] = [
+pub(super) const LISTS: [&str; 7] = [
     "database",
     "page-size",
     "memory",
     "clients",
     "cpus",
     "storage",
+    "file-system",
 ];
 
 /// Where the value of each section and key is, in bytes.

@@ -4,7 +4,10 @@ use std::{fmt, marker::PhantomData, ops::Range, path::Path, time::Duration};
 
 use octavo_database::Isolation;
 use octavo_driver::ClientSteps;
-use octavo_storage::entry;
+use octavo_storage::{
+    entry,
+    file_system::{FileSystem, HERE},
+};
 use octavo_units::{ByteCount, PageSize, parse_duration};
 use octavo_workload::user::{PaceError, ShareError};
 use serde::{
@@ -474,6 +477,46 @@ impl Written for Option<u32> {
     }
 }
 
+/// As `file-system` names what is made, and `here` for none.
+impl Written for Option<FileSystem> {
+    const FORMS: &'static str = "a file system such as \"ext4:4K\", or \"here\"";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        match scalar {
+            Scalar::Text(HERE) => Some(Ok(None)),
+            Scalar::Text(text) => Some(text.parse().map(Some).map_err(text_of)),
+            _ => None,
+        }
+    }
+}
+
+/// A storage as it is kept: a device that there is, or an absolute path.
+fn placed(given: Storage) -> Result<Storage, String> {
+    if let Some(reason) = given.mistaken() {
+        return Err(reason);
+    }
+    match &given {
+        Storage::Own => Ok(given),
+        Storage::Directory(path) => {
+            Ok(std::path::absolute(path).map_or(given.clone(), Storage::Directory))
+        }
+        Storage::Device(device) => entry::named(device)
+            .map_err(|error| with_causes(&error))
+            .map(|entry| {
+                let path = (entry.name != *device)
+                    .then(|| std::path::absolute(device).ok())
+                    .flatten();
+                match path.as_deref().and_then(Path::to_str) {
+                    Some(path) => Storage::Device(path.to_owned()),
+                    None => given.clone(),
+                }
+            }),
+        Storage::FileSystem { system, on } => {
+            placed((**on).clone()).map(|on| on.with_file_system(Some(system.clone())))
+        }
+    }
+}
+
 /// A device that there is, or a directory. Relative paths begin where octavo was
 /// started and are kept absolute, so that resuming from elsewhere finds them.
 impl Written for Storage {
@@ -484,22 +527,6 @@ impl Written for Storage {
             Ok(text) => Self::from(text),
             Err(reason) => return Some(Err(reason)),
         };
-        Some(match &given {
-            Self::Own => Ok(given),
-            Self::Directory(path) => {
-                Ok(std::path::absolute(path).map_or(given.clone(), Self::Directory))
-            }
-            Self::Device(device) => entry::named(device)
-                .map_err(|error| with_causes(&error))
-                .map(|entry| {
-                    let path = (entry.name != *device)
-                        .then(|| std::path::absolute(device).ok())
-                        .flatten();
-                    match path.as_deref().and_then(Path::to_str) {
-                        Some(path) => Self::Device(path.to_owned()),
-                        None => given.clone(),
-                    }
-                }),
-        })
+        Some(placed(given))
     }
 }

@@ -1,13 +1,13 @@
-//! Devices that are emulated for an experiment: one `octavo emulate` each, a
-//! process of its own.
+//! What is mounted for an experiment: devices that are emulated, and file systems that are made.
+//! For each there is a process of its own, `octavo emulate` or `octavo hold`.
 //!
-//! Not in this process, because a file system that a process mounts and uses
+//! Not in this process, because a device that a process emulates and uses
 //! itself cannot be left: a process that is killed closes its files one after
 //! the other, and closing one on that file system waits for the answer of
-//! threads that are gone.
+//! threads that are gone. And one that is held to its directories may not unmount.
 
 use std::{
-    fs,
+    fmt, fs,
     io::{self, BufRead, BufReader},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
@@ -17,31 +17,58 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_units::Seed;
+use octavo_storage::file_system::FileSystem;
+use octavo_units::{ByteCount, Seed};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
-/// What an experiment needs to know to have a device.
+/// What an experiment needs to know to have something mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EmulatedDevice {
-    /// A name of the catalog or the path of a file.
-    pub(crate) device: String,
+pub(crate) struct WantedMount {
+    pub(crate) what: Mountable,
     /// Where what it holds is kept.
     pub(crate) backing: PathBuf,
     /// Where it is mounted.
     pub(crate) mount: PathBuf,
 }
 
-/// Why a device could not be emulated.
+/// What can be mounted for an experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Mountable {
+    /// An emulated device.
+    Device {
+        /// A name of the catalog or the path of a file.
+        device: String,
+        /// Of its randomness.
+        seed: Seed,
+    },
+    /// A file system that is made.
+    FileSystem {
+        system: FileSystem,
+        /// Of its file, where that is not there yet.
+        size: ByteCount,
+    },
+}
+
+impl fmt::Display for Mountable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Device { device, .. } => write!(f, "device {device}"),
+            Self::FileSystem { system, .. } => write!(f, "file system {system}"),
+        }
+    }
+}
+
+/// Why a device could not be emulated, or a file system not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum EmulationError {
+pub enum MountError {
     /// It was refused.
-    #[error("device {device} is not emulated: {reason}")]
+    #[error("{what} cannot be had: {reason}")]
     Refused {
         /// Which.
-        device: String,
-        /// What the emulator said.
+        what: String,
+        /// What its process said.
         reason: String,
         /// Whether other input would do.
         input: bool,
@@ -50,14 +77,14 @@ pub enum EmulationError {
     #[error("stopped")]
     Stopped,
     /// It is not there in time.
-    #[error("device {device} was not mounted at {} in {START_MAX:?}", mount.display())]
+    #[error("{what} was not mounted at {} in {START_MAX:?}", mount.display())]
     Late {
         /// Which.
-        device: String,
+        what: String,
         /// Where.
         mount: PathBuf,
     },
-    /// The emulator could not be started, or its directories not be made.
+    /// Its process could not be started, or its directories not be made.
     #[error("{action} {}", path.display())]
     Io {
         /// A verb.
@@ -74,6 +101,9 @@ pub enum EmulationError {
 /// long use.
 const START_MAX: Duration = Duration::from_secs(120);
 
+/// The slowest storage on which the file of a file system is written. Chosen.
+const WRITING_MIN: u64 = 10 << 20;
+
 /// How often the interrupt is looked at while a device is mounted.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -81,7 +111,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// data will lie, which is from the device's beginning on.
 const PRECONDITION: [&str; 2] = ["--precondition", "8K"];
 
-/// After this, an emulator that was asked to end is killed. Its watcher
+/// After this, a process that was asked to end is killed. An emulator's watcher
 /// unmounts.
 const END_MAX: Duration = Duration::from_secs(30);
 
@@ -92,47 +122,58 @@ const UNMOUNT_MAX: Duration = Duration::from_secs(5);
 /// not what was measured.
 const KEPT_MIN: f64 = 0.9;
 
-/// A mounted device. It is unmounted when this is dropped.
+/// What is mounted. It is unmounted when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Emulation {
+pub(crate) struct Mounted {
     child: Child,
-    device: String,
-    backing: PathBuf,
-    mount: PathBuf,
+    wanted: WantedMount,
     /// Whether it was not there before.
     created: bool,
 }
 
-impl Emulation {
-    /// Has `program` (octavo itself) mount a device, and waits until it is, or
+impl Mounted {
+    /// Has `program` (octavo itself) mount something, and waits until it is, or
     /// until `interrupted`.
     pub(crate) fn start(
         program: &Path,
-        wanted: &EmulatedDevice,
-        seed: Seed,
+        wanted: &WantedMount,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Self, EmulationError> {
-        let EmulatedDevice {
-            device,
+    ) -> Result<Self, MountError> {
+        let WantedMount {
+            what,
             backing,
             mount,
         } = wanted;
         let created = !backing.exists();
-        // The emulator makes the place to mount at: where one was killed, it is
+        // The process makes the place to mount at: where one was killed, it is
         // not to be touched.
         fs::create_dir_all(backing).map_err(failed("create directory", backing))?;
-        let child = Command::new(program)
-            .arg("emulate")
-            .arg(device)
+        let mut command = Command::new(program);
+        let mut start_max = START_MAX;
+        match what {
+            Mountable::Device { device, seed } => {
+                command
+                    .args(["emulate", device, "--end-with-parent"])
+                    .args(["--seed", &seed.to_string()])
+                    .args(PRECONDITION)
+                    // The data are made again for each experiment.
+                    .args(["--volatile-backing", "--json"]);
+            }
+            Mountable::FileSystem { system, size } => {
+                let size = size.get();
+                start_max += Duration::from_secs(size / WRITING_MIN);
+                command
+                    .args(["hold", &system.to_string()])
+                    .args(["--size", &size.to_string()]);
+            }
+        }
+        let child = command
             .arg("--backing")
             .arg(backing)
             .arg("--mount")
             .arg(mount)
-            .args(["--seed", &seed.to_string(), "--end-with-parent"])
-            .args(PRECONDITION)
-            // The data are made again for each experiment.
-            .args(["--volatile-backing", "--json"])
-            .stdin(Stdio::null())
+            // Whoever is held mounted ends with what this says, at the latest when it has ended.
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Ctrl-C is for octavo, which unmounts when nothing uses the
@@ -140,59 +181,58 @@ impl Emulation {
             .process_group(0)
             .spawn()
             .map_err(failed("start", program))?;
-        let mut emulation = Self {
+        let mut mounted = Self {
             child,
-            device: device.clone(),
-            backing: backing.clone(),
-            mount: mount.clone(),
+            wanted: wanted.clone(),
             created,
         };
-        match emulation.first_line(interrupted) {
-            Ok(line) if line.contains(MOUNTED) => Ok(emulation),
+        match mounted.first_line(start_max, interrupted) {
+            Ok(line) if line.contains(MOUNTED) => Ok(mounted),
             Ok(line) => {
-                let status = emulation
-                    .child
-                    .wait()
-                    .map_err(failed("wait for", program))?;
-                let refusal = EmulationError::Refused {
-                    device: device.clone(),
+                let status = mounted.child.wait().map_err(failed("wait for", program))?;
+                let refusal = MountError::Refused {
+                    what: what.to_string(),
                     reason: match line.strip_prefix("octavo: ") {
                         Some(reason) => reason.to_owned(),
-                        None => format!("the emulator ended with {status} {line}"),
+                        None => format!("its process ended with {status} {line}"),
                     },
                     input: status.code() == Some(2),
                 };
                 // What was refused is worth more than what stays.
-                let _abandoned = emulation.abandon();
+                let _abandoned = mounted.abandon();
                 Err(refusal)
             }
             Err(unmounted) => {
-                let _abandoned = emulation.abandon();
+                let _abandoned = mounted.abandon();
                 Err(unmounted)
             }
         }
     }
 
-    /// The first line that the emulator writes, when it is mounted or why it is
+    /// The first line that the process writes, when it is mounted or why it is
     /// not; empty when it ends without.
-    fn first_line(&mut self, interrupted: &dyn Fn() -> bool) -> Result<String, EmulationError> {
+    fn first_line(
+        &mut self,
+        start_max: Duration,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<String, MountError> {
         let Some(said) = self.child.stderr.take().map(lines) else {
             return Ok(String::new());
         };
         let began = Instant::now();
-        while began.elapsed() < START_MAX {
+        while began.elapsed() < start_max {
             match said.recv_timeout(LOOK) {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
                 Err(RecvTimeoutError::Timeout) if interrupted() => {
-                    return Err(EmulationError::Stopped);
+                    return Err(MountError::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        Err(EmulationError::Late {
-            device: self.device.clone(),
-            mount: self.mount.clone(),
+        Err(MountError::Late {
+            what: self.wanted.what.to_string(),
+            mount: self.wanted.mount.clone(),
         })
     }
 
@@ -215,10 +255,10 @@ impl Emulation {
         let Statistics { pace } = serde_json::from_reader(said).ok()?;
         (pace.kept < KEPT_MIN).then(|| {
             format!(
-                "device {}: only {:.0} % of its requests were answered within 50 us of its model, \
+                "{}: only {:.0} % of its requests were answered within 50 us of its model, \
                  the others up to {:.1} ms later, because this machine or its storage is too slow or \
                  too busy for it{}: figures are worse than the device's",
-                self.device,
+                self.wanted.what,
                 pace.kept * 100.0,
                 pace.late_us_max / 1e3,
                 if pace.cores_awake {
@@ -231,18 +271,18 @@ impl Emulation {
     }
 
     /// Unmounts, and takes back what this made.
-    pub(crate) fn abandon(self) -> Result<(), EmulationError> {
+    pub(crate) fn abandon(self) -> Result<(), MountError> {
         if self.created { self.remove() } else { Ok(()) }
     }
 
-    /// Unmounts, and deletes what the device held.
-    pub(crate) fn remove(mut self) -> Result<(), EmulationError> {
+    /// Unmounts, and deletes what it held.
+    pub(crate) fn remove(mut self) -> Result<(), MountError> {
         self.terminate();
-        let (backing, mount) = (&self.backing, &self.mount);
+        let (backing, mount) = (&self.wanted.backing, &self.wanted.mount);
         let deadline = Instant::now() + UNMOUNT_MAX;
         loop {
             match fs::remove_dir(mount) {
-                // Where the emulator was killed, its watcher unmounts soon.
+                // Where an emulator was killed, its watcher unmounts soon.
                 Err(error)
                     if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline =>
                 {
@@ -251,20 +291,20 @@ impl Emulation {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(failed("delete", mount)(error));
                 }
-                // The emulator takes it away as a rule.
+                // Its process takes it away as a rule.
                 _ => break,
             }
         }
         fs::remove_dir_all(backing).map_err(failed("delete", backing))?;
-        if let Some(devices) = mount.parent()
-            && fs::read_dir(devices).is_ok_and(|mut left| left.next().is_none())
+        if let Some(all) = mount.parent()
+            && fs::read_dir(all).is_ok_and(|mut left| left.next().is_none())
         {
-            fs::remove_dir(devices).map_err(failed("delete", devices))?;
+            fs::remove_dir(all).map_err(failed("delete", all))?;
         }
         Ok(())
     }
 
-    /// Asks the emulator to unmount and end, and waits until it has.
+    /// Asks the process to unmount and end, and waits until it has.
     fn terminate(&mut self) {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let (Some(id), Ok(None)) = (id, self.child.try_wait()) {
@@ -281,16 +321,16 @@ impl Emulation {
     }
 }
 
-impl Drop for Emulation {
+impl Drop for Mounted {
     fn drop(&mut self) {
         self.terminate();
     }
 }
 
-/// What the emulator's first line says when the device can be used.
+/// What the first line of a process says when what it mounts can be used.
 const MOUNTED: &str = " is mounted at ";
 
-/// The lines that the emulator writes, read to the end so that it never waits
+/// The lines that a process writes, read to the end so that it never waits
 /// for a reader.
 fn lines(stderr: ChildStderr) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
@@ -303,9 +343,9 @@ fn lines(stderr: ChildStderr) -> Receiver<String> {
     lines
 }
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EmulationError {
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> MountError {
     let path = path.to_owned();
-    move |source| EmulationError::Io {
+    move |source| MountError::Io {
         action,
         path,
         source,

@@ -36,6 +36,10 @@ def make(store, path, number, generator):
     )
     made.execute("UPDATE run SET sitting = ?", (number,))
     made.execute("UPDATE slice SET elapsed_s = elapsed_s * ?", (1 + 0.05 * generator.random(),))
+    # A run has the sum of its slices, and merging compares them.
+    made.execute(
+        "UPDATE run SET measured_s = (SELECT sum(elapsed_s) FROM slice WHERE slice.run = run.run)"
+    )
     made.commit()
     made.close()
 

@@ -34,8 +34,8 @@ use crate::{
 
 pub use age::{Age, MissChange};
 pub use cell::{CellFindings, FailedRun, GroupFindings, mean_response_ms};
-pub(crate) use fleet::ClassParts;
 pub use fleet::{ClassFindings, ClassGroup, Fleet, HostCell, HostFindings, HostSummary, LostPart};
+pub(crate) use fleet::{ClassParts, missing_parts};
 pub use found_caveats::{
     MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED, WARM,
 };

@@ -2,9 +2,14 @@
 
 use std::{
     collections::BTreeSet,
+    fmt, fs,
     num::NonZero,
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
 };
 
@@ -17,11 +22,12 @@ use thiserror::Error;
 mod tests;
 
 use crate::{
-    directory::{DirectoryError, MARKER, STORE, WorkDirectory},
-    findings::ClassParts,
+    directory::{DirectoryError, MARKER, REPORT, STORE, WorkDirectory},
+    findings::{ClassParts, missing_parts},
+    lockstep::Group,
     part::{PartKind, StoredPart},
     plan::Plan,
-    store::{PartRows, Store, StoreError, Tables},
+    store::{PartPlan, PartRows, PutRows, RowsRead, Store, StoreError, Tables, plan_difference},
 };
 
 /// What a merge did.
@@ -29,17 +35,19 @@ use crate::{
 pub struct Merged {
     /// Where the merged store is.
     pub store: PathBuf,
-    /// Stores that were read.
+    /// Stores that were read, each once.
     pub stores: usize,
-    /// Parts that were new, or of which there was less before.
+    /// Attempts at parts that were new, or of which there was less before.
     pub taken: usize,
-    /// All parts that it has now, those too that do not count.
+    /// All attempts that it has now, those too that do not count.
     pub parts: Vec<StoredPart>,
-    /// Stores that could not be read, with the reason: what they have is missing.
+    /// The numbers of parts of which no attempt counts, from 0, as far as it is known how many there are.
+    pub missing: Vec<u32>,
+    /// Stores that were left out, with the reason: what they have is missing.
     pub unread: Vec<Unread>,
 }
 
-/// A store that could not be read.
+/// A store that was left out.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Unread {
     /// Which.
@@ -48,7 +56,44 @@ pub struct Unread {
     pub reason: String,
 }
 
-/// Why stores are not merged.
+/// A store that is of another plan than the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offender {
+    /// Which.
+    pub store: PathBuf,
+    /// In what it differs: "seed 2, not 1".
+    pub difference: String,
+}
+
+/// Stores that are named of many that are of another plan.
+const OFFENDERS_NAMED: usize = 3;
+
+/// Stores that are of other plans, as a sentence.
+struct Offenders<'a>(&'a [Offender]);
+
+impl fmt::Display for Offenders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [only] = self.0 {
+            let store = only.store.display();
+            return write!(
+                f,
+                "{store} is of another plan ({}): leave it out, or merge it apart",
+                only.difference
+            );
+        }
+        for (place, offender) in self.0.iter().take(OFFENDERS_NAMED).enumerate() {
+            let separator = if place == 0 { "" } else { ", " };
+            let store = offender.store.display();
+            write!(f, "{separator}{store} ({})", offender.difference)?;
+        }
+        if let more @ 1.. = self.0.len().saturating_sub(OFFENDERS_NAMED) {
+            write!(f, " and {more} more")?;
+        }
+        f.write_str(" are of other plans: leave them out, or merge them apart")
+    }
+}
+
+/// Why stores are not merged. Then nothing is taken of any of them.
 #[derive(Debug, Error)]
 pub enum MergeError {
     /// A store has no parts.
@@ -59,21 +104,15 @@ pub enum MergeError {
         /// Which.
         store: PathBuf,
     },
-    /// A store has parts of another kind, or of another division.
-    #[error(
-        "{} has {found}, and the others {others}: merge them apart", .store.display()
-    )]
-    OtherParts {
-        /// Which.
-        store: PathBuf,
-        /// What it has.
-        found: String,
-        /// What the others have.
-        others: String,
+    /// Stores are of another plan than the others, or of another division of it.
+    #[error("{}", Offenders(.offenders))]
+    OtherPlans {
+        /// All of them, at least one.
+        offenders: Vec<Offender>,
     },
-    /// The directory is a part's, not one of merged ones.
+    /// The directory has results that were not merged.
     #[error(
-        "{} is where a part of a plan was carried out: name a new directory before the stores, as in \
+        "{} has results of its own, which were not merged: name a new directory before the stores, as in \
          'octavo merge all STORE...'", .directory.display()
     )]
     NotMerged {
@@ -81,15 +120,20 @@ pub enum MergeError {
         directory: PathBuf,
     },
     /// A store is not there.
-    #[error("{} does not exist: name stores of parts, or their directories", .store.display())]
+    #[error("{} does not exist: name {}", .store.display(), match .below {
+        Some(directory) => format!("the directories below, {}/*", directory.display()),
+        None => "stores of parts, or their directories".to_owned(),
+    })]
     Missing {
         /// Which.
         store: PathBuf,
+        /// The directory that was named, where there are stores one level below.
+        below: Option<PathBuf>,
     },
     /// The merged store cannot be made there.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A store cannot be read or written, or is of another plan.
+    /// The merged store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -99,7 +143,7 @@ impl MergeError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::NoParts { .. }
-            | Self::OtherParts { .. }
+            | Self::OtherPlans { .. }
             | Self::NotMerged { .. }
             | Self::Missing { .. } => true,
             Self::Directory(error) => error.is_bad_input(),
@@ -112,19 +156,18 @@ impl MergeError {
 /// `into`, which is new, empty, or has the merged store of the same plan. Whatever their order, and
 /// however often that is repeated, the result is the same.
 ///
-/// Each part is one transaction. A store that cannot be read is left out, so that one that a
-/// full disk or a kill damaged does not hold up all others.
+/// All of it is one transaction, so that an end at any moment leaves what there was. A store that
+/// cannot be read, or does not go with the others, is left out, so that one that a full disk or a kill
+/// damaged does not hold up all others. Stores stay as they are.
 ///
 /// # Errors
-/// When a store is of another plan or has no parts, or the merged one cannot be written. What
-/// was taken before stays.
+/// When a store is of another plan or has no parts, or the merged one cannot be written. Then
+/// nothing is taken.
 pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
     // Nothing is made or taken where a name is wrong.
-    let paths: Vec<PathBuf> = inputs.iter().filter_map(|input| store_of(input)).collect();
-    if let Some(missing) = paths.iter().find(|path| !path.exists()) {
-        return Err(MergeError::Missing {
-            store: missing.clone(),
-        });
+    let inputs: Vec<Input> = inputs.iter().map(|input| Input::of(input)).collect();
+    for input in &inputs {
+        input.check()?;
     }
     let directory = WorkDirectory::open(into, &[])?;
     let mut store = match Store::open_or_create(&directory.store()) {
@@ -139,57 +182,112 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
             directory: into.to_owned(),
         });
     }
-    store.relax()?;
+    store.begin_merge()?;
     let mut merged = Merged {
         store: directory.store(),
         stores: 0,
         taken: 0,
         parts: Vec::new(),
+        missing: Vec::new(),
         unread: Vec::new(),
     };
-    let taken = take_all(&mut store, &paths, &mut merged);
-    if merged.taken == 0 && store.plan()?.is_none() {
+    let done = store.wholly(|store| -> Result<(), MergeError> {
+        store.forget_idle_plan()?;
+        take_all(store, inputs, &mut merged)?;
+        // Though nothing is new: an earlier version may have been killed before it decided.
+        settle(store)?;
+        merged.parts = store.parts()?;
+        let groups = store.plan()?.map_or(0, |plan| plan.groups().len());
+        merged.missing = missing_parts(&merged.parts, groups);
+        Ok(())
+    });
+    if store.plan().is_ok_and(|plan| plan.is_none()) {
         drop(store);
         Store::remove(&directory.store())?;
         directory.abandon()?;
-        taken?;
-        return Ok(merged);
+        return done.map(|()| merged);
     }
-    // What was taken counts though a later one is refused.
-    settle(&mut store)?;
-    taken?;
-    merged.parts = store.parts()?;
-    store.make_durable()?;
+    done?;
+    store.end_merge()?;
     Ok(merged)
 }
 
 /// Stores that each reader is ahead of the one that is taken: each is open.
 const AHEAD: usize = 8;
 
-/// The store at `input`, or in that directory; `None` where a sitting was killed before it had one.
-fn store_of(input: &Path) -> Option<PathBuf> {
-    if !input.is_dir() {
-        return Some(input.to_owned());
-    }
-    let store = input.join(STORE);
-    let is_begun = input.join(MARKER).exists() && !store.exists();
-    (!is_begun).then_some(store)
+/// A store that is to be merged.
+struct Input {
+    /// What was named.
+    named: PathBuf,
+    /// The store, or the place where it would be.
+    store: PathBuf,
+    /// What it is known by, whatever leads there.
+    file: Option<PathBuf>,
+    /// Why there is nothing to be read, where a sitting was begun.
+    nothing: Option<String>,
 }
 
-fn take_all(store: &mut Store, paths: &[PathBuf], merged: &mut Merged) -> Result<(), MergeError> {
+impl Input {
+    /// The store at `input`, or in that directory.
+    fn of(input: &Path) -> Self {
+        let store = match input.is_dir() {
+            true => input.join(STORE),
+            false => input.to_owned(),
+        };
+        // A sitting that was killed before it had a store leaves such a directory.
+        let is_begun = !store.exists() && input.join(MARKER).exists();
+        let nothing = is_begun.then(|| match input.join(REPORT).exists() {
+            true => format!("there is a report beside it, and no {STORE}"),
+            false => "nothing was kept there yet".to_owned(),
+        });
+        Self {
+            named: input.to_owned(),
+            file: store.canonicalize().ok(),
+            store,
+            nothing,
+        }
+    }
+
+    fn check(&self) -> Result<(), MergeError> {
+        if self.store.exists() || self.nothing.is_some() {
+            return Ok(());
+        }
+        let below = fs::read_dir(&self.named).into_iter().flatten();
+        let has_stores = below
+            .flatten()
+            .any(|entry| entry.path().join(STORE).exists());
+        Err(MergeError::Missing {
+            store: self.store.clone(),
+            below: has_stores.then(|| self.named.clone()),
+        })
+    }
+}
+
+fn take_all(store: &mut Store, inputs: Vec<Input>, merged: &mut Merged) -> Result<(), MergeError> {
     let tables = Tables::of(store)?;
     let own = store.path().canonicalize().ok();
-    let is_own = |path: &PathBuf| own.is_some() && path.canonicalize().ok() == own;
-    let paths: Vec<&PathBuf> = paths.iter().filter(|path| !is_own(path)).collect();
+    let mut known: BTreeSet<PathBuf> = own.into_iter().collect();
+    let mut paths = Vec::new();
+    for input in inputs {
+        if let Some(reason) = input.nothing {
+            let store = input.store;
+            merged.unread.push(Unread { store, reason });
+        } else if input.file.is_none_or(|file| known.insert(file)) {
+            // One that is named twice is one, and so is the merged one itself.
+            paths.push(input.store);
+        }
+    }
+    let mut plans = Plans::new(store)?;
     // Reading one takes longer than writing another. They are taken in their order, which decides how
     // rows are numbered.
     let readers = thread::available_parallelism().map_or(1, NonZero::get);
+    let is_refused = AtomicBool::new(false);
     thread::scope(|scope| {
         let receivers: Vec<_> = (0..readers)
             .map(|number| {
                 let (sender, receiver) = mpsc::sync_channel(AHEAD);
                 let own = paths.iter().skip(number).step_by(readers);
-                let mut reader = Reader::new(&tables);
+                let mut reader = Reader::new(&tables, &is_refused);
                 scope.spawn(move || {
                     for path in own {
                         if sender.send(reader.examined(path)).is_err() {
@@ -203,50 +301,162 @@ fn take_all(store: &mut Store, paths: &[PathBuf], merged: &mut Merged) -> Result
         let mut taker = Taker {
             store,
             tables: &tables,
-            plan: None,
+            has_plan: false,
         };
         for (path, receiver) in paths.iter().zip(receivers.iter().cycle()) {
             // A reader that ended without an answer has panicked, and so does the scope.
             let Ok(found) = receiver.recv() else { break };
-            let taken = found.and_then(|found| match found {
-                Some(found) => taker.take(path, found).map(Some),
-                None => Ok(None),
-            });
+            let taken = match found {
+                Ok(found) => {
+                    plans.add(path, &found);
+                    if plans.differ() {
+                        // Who else differs is all that is still of interest.
+                        is_refused.store(true, Ordering::Relaxed);
+                        continue;
+                    }
+                    taker.take(found)
+                }
+                Err(error) => Err(error),
+            };
             match taken {
-                Ok(None) => {}
-                Ok(Some(taken)) => {
+                Ok(taken) => {
                     merged.taken += taken;
                     merged.stores += 1;
                 }
                 // Whatever is wrong with one of them is not to hold up the others.
-                Err(MergeError::Store(error)) if is_of_one(&error) => merged.unread.push(Unread {
-                    store: path.to_path_buf(),
-                    reason: error.to_string(),
+                Err(Refused::LeftOut(reason)) => merged.unread.push(Unread {
+                    store: path.clone(),
+                    reason,
                 }),
-                Err(error) => return Err(error),
+                Err(Refused::All(error)) => return Err(error),
             }
         }
-        Ok(())
+        plans.check()
     })
 }
 
-/// Whether an error is of the store that is read.
-fn is_of_one(error: &StoreError) -> bool {
-    !matches!(
-        error,
-        StoreError::Missing { .. }
-            | StoreError::OtherPlan { .. }
-            | StoreError::Full { .. }
-            | StoreError::Busy { .. }
-    )
+/// Why a store is not taken.
+enum Refused {
+    /// It alone is not, for this reason.
+    LeftOut(String),
+    /// Nothing is.
+    All(MergeError),
+}
+
+/// An error of the merged store, unless something else is known.
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::All(error.into())
+    }
+}
+
+impl Refused {
+    /// Of an error of the store that was read.
+    fn reading(error: StoreError) -> Self {
+        Self::LeftOut(error.to_string())
+    }
+}
+
+/// The plans of the stores so far: those that are the same together.
+struct Plans {
+    all: Vec<SamePlan>,
+    /// Whether the first one is that of the merged store.
+    is_first_merged: bool,
+}
+
+/// Stores of the same plan, which is divided in the same way.
+struct SamePlan {
+    plan: Arc<ReadPlan>,
+    division: String,
+    stores: Vec<PathBuf>,
+}
+
+impl Plans {
+    /// With that of the merged store, if it has parts.
+    fn new(store: &Store) -> Result<Self, StoreError> {
+        let own = store.first_part()?.map(|first| division(&first));
+        let mut all = Vec::new();
+        if let (Some(division), Some((text, _)), Some(plan)) =
+            (own, store.plan_text()?, store.plan()?)
+        {
+            let plan = ReadPlan::new(text, plan, store)?;
+            all.push(SamePlan {
+                plan: Arc::new(plan),
+                division,
+                stores: Vec::new(),
+            });
+        }
+        Ok(Self {
+            is_first_merged: !all.is_empty(),
+            all,
+        })
+    }
+
+    fn add(&mut self, path: &Path, found: &Examined) {
+        let is_same = |same: &&mut SamePlan| {
+            same.division == found.division && same.plan.difference(&found.plan).is_none()
+        };
+        match self.all.iter_mut().find(is_same) {
+            Some(same) => same.stores.push(path.to_owned()),
+            None => self.all.push(SamePlan {
+                plan: found.plan.clone(),
+                division: found.division.clone(),
+                stores: vec![path.to_owned()],
+            }),
+        }
+    }
+
+    fn differ(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// Refuses stores of other plans than that of the merged store, or else of most of them.
+    fn check(&self) -> Result<(), MergeError> {
+        if !self.differ() {
+            return Ok(());
+        }
+        let most = match self.is_first_merged {
+            true => self.all.first(),
+            // Of plans with as many stores that of the first one by name, whatever the order.
+            false => self.all.iter().max_by(|one, other| {
+                let stores = |same: &SamePlan| same.stores.len();
+                let name = |same: &SamePlan| same.stores.iter().min().cloned();
+                stores(one)
+                    .cmp(&stores(other))
+                    .then(name(other).cmp(&name(one)))
+            }),
+        };
+        let Some(most) = most else { return Ok(()) };
+        let mut offenders = Vec::new();
+        for same in self.all.iter().filter(|same| !std::ptr::eq(*same, most)) {
+            let difference = match most.plan.difference(&same.plan) {
+                Some((setting, wanted, found)) => format!("{setting} {found}, not {wanted}"),
+                None => format!("{}, not {}", same.division, most.division),
+            };
+            offenders.extend(same.stores.iter().map(|store| Offender {
+                store: store.clone(),
+                difference: difference.clone(),
+            }));
+        }
+        offenders.sort_by(|one, other| one.store.cmp(&other.store));
+        Err(MergeError::OtherPlans { offenders })
+    }
+}
+
+/// How a plan is divided: shards of so many, or sittings.
+fn division(part: &StoredPart) -> String {
+    match (part.kind, part.parts) {
+        (PartKind::Shard, Some(parts)) => format!("shards of {parts}"),
+        (kind, _) => format!("{}s", kind.name()),
+    }
 }
 
 /// A store whose parts can be taken.
 struct Examined {
     plan: Arc<ReadPlan>,
+    division: String,
     /// The version of Octavo that made it.
     octavo: String,
-    first: StoredPart,
     rows: Rows,
 }
 
@@ -256,6 +466,8 @@ enum Rows {
     One(Box<PartRows>),
     /// To be read one after the other.
     Many(Box<Store>, Vec<StoredPart>),
+    /// Not wanted any more.
+    None,
 }
 
 /// A plan as stores have it.
@@ -263,56 +475,126 @@ struct ReadPlan {
     text: String,
     plan: Plan,
     kinds: &'static [TransactionKind],
+    groups: Vec<Group>,
+}
+
+impl ReadPlan {
+    fn new(text: String, plan: Plan, store: &Store) -> Result<Self, StoreError> {
+        let workload = plan
+            .workload(plan.data[0])
+            .map_err(|error| store.damaged("plan", error))?;
+        Ok(Self {
+            text,
+            kinds: workload.transactions(),
+            groups: plan.groups(),
+            plan,
+        })
+    }
+
+    /// What parts are of.
+    fn of_parts(&self) -> PartPlan<'_> {
+        PartPlan {
+            kinds: self.kinds,
+            groups: &self.groups,
+            has_ramps: self.plan.ramp.is_some(),
+        }
+    }
+
+    /// The first setting in which another one differs, with both values. Comparing plans takes longer than
+    /// comparing their texts, which are nearly always the same.
+    fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
+        match self.text == other.text {
+            true => None,
+            false => plan_difference(&self.plan, &other.plan),
+        }
+    }
 }
 
 /// Reads stores of parts.
 struct Reader<'a> {
     tables: &'a Tables,
+    /// Whether all are refused, so that rows are not wanted any more.
+    is_refused: &'a AtomicBool,
     /// The last plan: nearly always that of the next store, too.
     plan: Option<Arc<ReadPlan>>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(tables: &'a Tables) -> Self {
-        Self { tables, plan: None }
+    fn new(tables: &'a Tables, is_refused: &'a AtomicBool) -> Self {
+        Self {
+            tables,
+            is_refused,
+            plan: None,
+        }
     }
 
-    /// The store at `path`, all of which can be read; `None` where nothing was kept in it yet, as by a
-    /// sitting that was killed in its first moment.
-    fn examined(&mut self, path: &Path) -> Result<Option<Examined>, MergeError> {
-        let other = match Store::open(path) {
-            Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => return Ok(None),
-            opened => opened?,
+    /// The store at `path`, all of which can be read.
+    fn examined(&mut self, path: &Path) -> Result<Examined, Refused> {
+        let nothing = || {
+            Refused::LeftOut(
+                "nothing was kept in it yet; if its sitting ran, copy octavo.db-wal with it".into(),
+            )
         };
-        other.leave_log()?;
-        other.hold_still()?;
-        let parts = other.parts()?;
-        let Some(first) = parts.first().cloned() else {
-            if other.has_parts()? {
-                return Err(other.damaged("part", "it has no session").into());
+        let other = match Store::open_as_guest(path) {
+            Err(StoreError::Foreign { .. }) if Store::is_nothing_yet(path) => {
+                return Err(nothing());
             }
-            if !other.has_sessions()? {
-                return Ok(None);
+            opened => opened.map_err(Refused::reading)?,
+        };
+        other.hold_still().map_err(Refused::reading)?;
+        let parts = other.parts().map_err(Refused::reading)?;
+        let Some(first) = parts.first() else {
+            if other.has_parts().map_err(Refused::reading)? {
+                let error = other.damaged("part", "it has no session");
+                return Err(Refused::reading(error));
             }
-            return Err(MergeError::NoParts {
+            if !other.has_sessions().map_err(Refused::reading)? {
+                return Err(nothing());
+            }
+            return Err(Refused::All(MergeError::NoParts {
                 store: path.to_owned(),
-            });
+            }));
         };
-        let (plan, octavo) = self.plan(&other)?;
-        let mut last = None;
-        for part in &parts {
-            last = Some(PartRows::read(&other, part, self.tables, plan.kinds)?);
+        let division = division(first);
+        self.read(other, division, parts).map_err(Refused::reading)
+    }
+
+    /// Reads and checks all rows of these parts.
+    fn read(
+        &mut self,
+        other: Store,
+        division_of_first: String,
+        parts: Vec<StoredPart>,
+    ) -> Result<Examined, StoreError> {
+        if let Some(part) = parts
+            .iter()
+            .find(|part| division(part) != division_of_first)
+        {
+            let found = format!("{} beside {division_of_first}", division(part));
+            return Err(other.damaged("part", found));
         }
+        let (plan, octavo) = self.plan(&other)?;
+        let examined = |rows| Examined {
+            plan: plan.clone(),
+            division: division_of_first,
+            octavo,
+            rows,
+        };
+        if self.is_refused.load(Ordering::Relaxed) {
+            return Ok(examined(Rows::None));
+        }
+        let mut last = None;
+        let mut read = RowsRead::default();
+        for part in &parts {
+            let rows = PartRows::read(&other, part, self.tables, plan.of_parts())?;
+            read.add(&rows);
+            last = Some(rows);
+        }
+        read.check(&other)?;
         // Of many parts no more than one is in memory.
-        let rows = match last {
+        Ok(examined(match last {
             Some(only) if parts.len() == 1 => Rows::One(Box::new(only)),
             _ => Rows::Many(Box::new(other), parts),
-        };
-        Ok(Some(Examined {
-            plan,
-            octavo,
-            first,
-            rows,
         }))
     }
 
@@ -326,14 +608,7 @@ impl<'a> Reader<'a> {
             return Ok((last.clone(), octavo));
         }
         let plan = other.plan()?.ok_or_else(none)?;
-        let workload = plan
-            .workload(plan.data[0])
-            .map_err(|error| other.damaged("plan", error))?;
-        let plan = Arc::new(ReadPlan {
-            text,
-            kinds: workload.transactions(),
-            plan,
-        });
+        let plan = Arc::new(ReadPlan::new(text, plan, other)?);
         self.plan = Some(plan.clone());
         Ok((plan, octavo))
     }
@@ -343,53 +618,50 @@ impl<'a> Reader<'a> {
 struct Taker<'a> {
     store: &'a mut Store,
     tables: &'a Tables,
-    /// The last plan that was that of the merged store.
-    plan: Option<Arc<ReadPlan>>,
+    /// Whether the merged store has the plan, which is that of all.
+    has_plan: bool,
 }
 
 impl Taker<'_> {
-    /// Takes the parts of the store at `path`; how many.
-    fn take(&mut self, path: &Path, other: Examined) -> Result<usize, MergeError> {
-        check_division(self.store, &other.first, path)?;
-        // Nearly always, and comparing plans takes longer than comparing their texts.
-        if self.plan.as_ref().map(|plan| &plan.text) != Some(&other.plan.text) {
-            self.store.take_plan(&other.plan.plan, &other.octavo)?;
-            self.plan = Some(other.plan.clone());
-        }
-        let mut taken = 0;
-        let mut take = |rows: PartRows| -> Result<(), StoreError> {
-            taken += usize::from(rows.put(self.store, self.tables)?);
-            Ok(())
-        };
-        match other.rows {
-            Rows::One(rows) => take(*rows)?,
-            Rows::Many(store, parts) => {
-                for part in &parts {
-                    take(PartRows::read(&store, part, self.tables, other.plan.kinds)?)?;
-                }
+    /// Takes the parts of a store, all or none; how many.
+    fn take(&mut self, other: Examined) -> Result<usize, Refused> {
+        let (tables, has_plan) = (self.tables, self.has_plan);
+        let taken = self.store.wholly(|own| -> Result<usize, Refused> {
+            if !has_plan {
+                own.take_plan(&other.plan.plan, &other.octavo)?;
             }
-        }
-        Ok(taken)
+            match other.rows {
+                Rows::One(rows) => put(own, tables, *rows),
+                Rows::Many(store, parts) => {
+                    let mut taken = 0;
+                    for part in &parts {
+                        let rows = PartRows::read(&store, part, tables, other.plan.of_parts());
+                        taken += put(own, tables, rows.map_err(Refused::reading)?)?;
+                    }
+                    Ok(taken)
+                }
+                Rows::None => Ok(0),
+            }
+        });
+        self.has_plan |= taken.is_ok();
+        taken
     }
 }
 
-/// Refuses shards of another division than those that are there, and shards beside sittings.
-fn check_division(store: &Store, first: &StoredPart, path: &Path) -> Result<(), MergeError> {
-    let Some(own) = store.first_part()? else {
-        return Ok(());
-    };
-    let said = |part: &StoredPart| match (part.kind, part.parts) {
-        (PartKind::Shard, Some(parts)) => format!("shards of {parts}"),
-        (kind, _) => format!("{}s", kind.name()),
-    };
-    let (found, others) = (said(first), said(&own));
-    match found == others {
-        true => Ok(()),
-        false => Err(MergeError::OtherParts {
-            store: path.to_owned(),
-            found,
-            others,
-        }),
+/// Puts a part into the merged store, unless it has as much of it; how many were.
+fn put(store: &mut Store, tables: &Tables, rows: PartRows) -> Result<usize, Refused> {
+    match rows.put(store, tables) {
+        Ok(PutRows::Taken) => Ok(1),
+        Ok(PutRows::Known) => Ok(0),
+        Ok(PutRows::Other(other)) => Err(Refused::LeftOut(format!(
+            "its attempt {} is another one than that which was merged before, {other} of {} from {}: \
+             one of both is damaged",
+            other.id, other.host.name, other.started
+        ))),
+        Err(error) if error.is_of_rows() => Err(Refused::LeftOut(format!(
+            "it does not go with what was merged before: {error}"
+        ))),
+        Err(error) => Err(error.into()),
     }
 }
 

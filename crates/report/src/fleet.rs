@@ -304,11 +304,16 @@ pub fn merged(merged: &Merged) -> Document {
         [] => String::new(),
         cut_off => format!(" Cut off, or still at work: {}.", numbers(kind, cut_off)),
     };
+    let missing = match merged.missing.as_slice() {
+        [] => String::new(),
+        [only] => format!(" Missing: {} {}.", kind.name(), shown(kind, *only)),
+        missing => format!(" Missing: {}s {}.", kind.name(), numbers(kind, missing)),
+    };
     section.paragraph(format!(
-        "{} from {}; {} of {} {}.{cut_off}",
+        "{} from {}; {} of {} {}.{cut_off}{missing}",
         match merged.taken {
             0 => "Nothing new".to_owned(),
-            taken => format!("{} taken", counted(taken, kind.name())),
+            taken => format!("{} taken", counted(taken, "attempt")),
         },
         counted(merged.stores, "store"),
         count(counting as u64),

@@ -53,6 +53,7 @@ fn carry_out(
     observer: &dyn Observer,
 ) -> Result<Findings, CampaignError> {
     let plan = &settings.plan;
+    refuse_parts(settings)?;
     let resolved = ResolvedPlan::new(plan, &settings.directory)?;
     if let Some(prediction) = &settings.prediction {
         if let Some(ramp) = plan.ramp {
@@ -154,6 +155,25 @@ fn carry_out(
         findings.spent_s = store.time_spent()?.as_secs_f64();
     }
     Ok(findings)
+}
+
+/// Refuses a store that has parts of a plan, for what is none: a sitting beside them would be of no part, and no
+/// merge would take it.
+fn refuse_parts(settings: &CampaignSettings) -> Result<(), CampaignError> {
+    let path = settings.directory.join(STORE);
+    if settings.part.is_some() || !path.exists() {
+        return Ok(());
+    }
+    // What cannot be read is refused by what comes next.
+    let has_parts = Store::open(&path).and_then(|store| store.has_parts());
+    match has_parts {
+        Ok(true) => Err(CampaignError::Setting(format!(
+            "{} has parts of a plan, which others are merged with: name another directory, or add a part with \
+             'octavo run PLAN --sitting N --into DIR' (of predictions, --shard) and octavo merge",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Without `--warm-up`, as many transactions are recorded for it however slow they are. A cell that

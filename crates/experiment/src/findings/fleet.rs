@@ -1,6 +1,9 @@
 //! What is known of the parts of a plan, of the hosts that carried them out and of their classes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -275,29 +278,8 @@ impl Fleet {
         boots: &BTreeMap<String, String>,
     ) -> Option<Self> {
         let kind = parts.first()?.kind;
-        let known = parts.iter().filter_map(|part| part.parts).max();
-        let highest = parts.iter().map(|part| part.number.saturating_add(1)).max();
-        // Where nobody said how many there are, whoever numbers them from another begin is not to
-        // blame.
-        let lowest = parts
-            .iter()
-            .map(|part| part.number)
-            .min()
-            .unwrap_or_default();
-        let first = match known {
-            Some(_) => 0,
-            None => lowest,
-        };
-        let wanted = known.max(highest).unwrap_or_default();
-        let wanted = match kind {
-            PartKind::Sitting => wanted,
-            PartKind::Shard => wanted.min(u32::try_from(groups).unwrap_or(u32::MAX)),
-        };
-        let counting: BTreeSet<u32> = parts
-            .iter()
-            .filter(|part| part.counts())
-            .map(|part| part.number)
-            .collect();
+        let numbers = numbers(parts, groups);
+        let counting = counting(parts);
         let lost = parts.iter().filter(|part| !part.counts());
         let mut lost: Vec<LostPart> = lost
             .map(|part| LostPart {
@@ -355,11 +337,9 @@ impl Fleet {
         };
         Some(Self {
             kind,
-            wanted: wanted.saturating_sub(first),
+            wanted: numbers.end.saturating_sub(numbers.start),
             counted: counting.len(),
-            missing: (first..wanted)
-                .filter(|number| !counting.contains(number))
-                .collect(),
+            missing: missing_parts(parts, groups),
             cut_off: parts
                 .iter()
                 .filter(|part| part.counts() && part.outcome != Some(PartOutcome::Done))
@@ -377,6 +357,40 @@ impl Fleet {
     pub fn hosts(&self) -> usize {
         self.classes.first().map_or(0, |class| class.hosts.len())
     }
+}
+
+/// The numbers that parts have, as far as it is known how many there are. Shards beyond the plan's groups have
+/// nothing to do, and leave nothing.
+fn numbers(parts: &[StoredPart], groups: usize) -> Range<u32> {
+    let known = parts.iter().filter_map(|part| part.parts).max();
+    let highest = parts.iter().map(|part| part.number.saturating_add(1)).max();
+    let wanted = known.max(highest).unwrap_or_default();
+    // Where nobody said how many there are, whoever numbers them from another begin is not to
+    // blame.
+    let lowest = parts.iter().map(|part| part.number).min();
+    let first = match known {
+        Some(_) => 0,
+        None => lowest.unwrap_or_default(),
+    };
+    match parts.first().map(|part| part.kind) {
+        Some(PartKind::Shard) => first..wanted.min(u32::try_from(groups).unwrap_or(u32::MAX)),
+        _ => first..wanted,
+    }
+}
+
+/// The numbers of parts of which an attempt counts.
+fn counting(parts: &[StoredPart]) -> BTreeSet<u32> {
+    let counting = parts.iter().filter(|part| part.counts());
+    counting.map(|part| part.number).collect()
+}
+
+/// The numbers of parts of which no attempt counts, of a plan with so many groups.
+pub(crate) fn missing_parts(parts: &[StoredPart], groups: usize) -> Vec<u32> {
+    let counting = counting(parts);
+    let numbers = numbers(parts, groups);
+    numbers
+        .filter(|number| !counting.contains(number))
+        .collect()
 }
 
 /// Names of hosts of a class whose parts that count were carried out in the same boot of a machine.

@@ -9,16 +9,16 @@ use std::{
 use octavo_units::Seed;
 use rand::{RngExt, seq::SliceRandom};
 
-use super::{MergeError, merge};
+use super::{MergeError, Merged, Offender, merge};
 use crate::{
     directory::{STORE, WorkDirectory},
     findings::Findings,
-    lockstep::{Slice, slice::tests::slice},
+    lockstep::{Horizon, Slice, slice::tests::slice},
     part::{Host, Part, PartKind, PartOutcome},
     plan::{Design, Plan, SliceLength, tests::plan},
     record::{RunKey, RunRecord, Source, tests::figures},
     statistics::{Decision, Interval},
-    store::{Store, StoreError},
+    store::Store,
 };
 
 /// The plan of a fleet: all cells to the end.
@@ -67,14 +67,27 @@ impl MadeUp {
         other
     }
 
+    /// Its cells: those of a shard are those of one of the two groups.
+    fn cells(&self) -> std::ops::Range<usize> {
+        let cells = fleet_plan().cell_count();
+        match (self.part.kind, self.part.number) {
+            (PartKind::Sitting, _) => 0..cells,
+            (PartKind::Shard, 0) => 0..cells / 2,
+            (PartKind::Shard, _) => cells / 2..cells,
+        }
+    }
+
     fn slices(&self) -> Vec<Slice> {
-        let number = self.part.number;
+        let number = match self.part.kind {
+            PartKind::Sitting => self.part.number,
+            PartKind::Shard => 0,
+        };
         // Of the attempt: other hosts and other times give other figures.
         let mut generator = Seed::new((self.part.id >> 96) as u64).generator();
         let mut slices = Vec::new();
         for pass in 0..self.passes {
             let shared = 1.0 + 0.1 * generator.random::<f64>();
-            for cell in 0..fleet_plan().cell_count() {
+            for cell in self.cells() {
                 let mut made = slice(number, pass, cell);
                 // Each level is 20% slower than the one before it.
                 let slower = 1.2f64.powi((cell % 3) as i32);
@@ -98,13 +111,15 @@ impl MadeUp {
             .unwrap();
         let workload = fleet_plan().workload(fleet_plan().data[0]).unwrap();
         let slices = self.slices();
-        let runs: Vec<RunRecord> = (0..fleet_plan().cell_count())
+        let (source, sitting) = match self.part.kind {
+            PartKind::Sitting => (Source::Measured, self.part.number),
+            PartKind::Shard => (Source::Predicted, 0),
+        };
+        let runs: Vec<RunRecord> = self
+            .cells()
             .map(|cell| RunRecord {
-                source: Source::Measured,
-                key: RunKey {
-                    sitting: self.part.number,
-                    cell,
-                },
+                source,
+                key: RunKey { sitting, cell },
                 started_at: "2026-12-01T10:00:00Z".parse().unwrap(),
                 result: Ok(Box::new(figures(workload.transactions(), 20 + cell as u64))),
             })
@@ -112,12 +127,43 @@ impl MadeUp {
         store
             .put_runs(session, &runs.iter().collect::<Vec<_>>(), &slices)
             .unwrap();
+        self.add_rows(store, session);
+        store.set_horizon(Horizon::Passes { passes: 12 }).unwrap();
         store
             .extend_session(session, Duration::from_secs(u64::from(self.passes)))
             .unwrap();
         if let Some(outcome) = self.outcome {
             store.end_part(session, outcome).unwrap();
         }
+    }
+
+    /// Rows of all tables beside those of runs and slices, and the sums that runs have of their own slices.
+    fn add_rows(&self, store: &Store, session: i64) {
+        let own = format!("(SELECT run FROM run WHERE session = {session})");
+        let (number, id) = (self.part.number, (self.part.id >> 96) as u64);
+        let audit =
+            r#"{"lines":[{"name":"a","count":1,"total":2,"wanted":0.5,"rule":"independent"}]}"#;
+        store
+            .connection()
+            .execute_batch(&format!(
+                "UPDATE run SET transactions = t, counted = c, measured_s = s FROM
+                     (SELECT run AS of_run, sum(transactions) AS t, sum(counted) AS c, sum(elapsed_s) AS s
+                      FROM slice GROUP BY run) WHERE run = of_run;
+                 UPDATE latency SET rolled_back = 0,
+                     committed = CASE kind WHEN 0 THEN (SELECT transactions FROM run
+                                                        WHERE run.run = latency.run) ELSE 0 END
+                 WHERE run IN {own};
+                 UPDATE audit SET audit = '{audit}' WHERE run IN {own};
+                 INSERT OR REPLACE INTO warm_up
+                     SELECT run, 0, 10, 10, 5, 0.1, {id}, NULL FROM run WHERE session = {session};
+                 INSERT OR REPLACE INTO tree
+                     SELECT run, 't', {id}, 1, 1, 4096 FROM run WHERE session = {session};
+                 INSERT OR REPLACE INTO consistency
+                     SELECT run, 'c', {id}, 0, NULL FROM run WHERE session = {session};
+                 INSERT OR IGNORE INTO snapshot
+                     VALUES ('sqlite', 'rows', '', 4096, 'load', 10, 4096, {number} + 0.5, NULL, NULL, NULL);"
+            ))
+            .unwrap();
     }
 
     /// Carries it out by itself in a directory below this one; its store.
@@ -187,16 +233,16 @@ fn dump(store: &Store) -> String {
         store.collect(sql, &[], read).unwrap()
     };
     // Numbers of sessions and runs stand for parts and cells.
-    let by_part = |table: &str| {
+    let by_part = |table: &str, columns: &str| {
         format!(
-            "SELECT part.part, run.cell, {table}.* FROM {table} JOIN run USING (run)
-             JOIN part USING (session) ORDER BY part.part, run.cell"
+            "SELECT part.part, run.cell, {columns} FROM {table} JOIN run USING (run)
+             JOIN part USING (session) ORDER BY 1, 2, 3"
         )
     };
     let mut dumped = Vec::new();
     for sql in [
         "SELECT part, kind, number, parts, host, host_name, octavo, started, outcome, set_aside, \
-                created, slice_transactions FROM part ORDER BY part",
+                created, slice_transactions, horizon FROM part ORDER BY part",
         "SELECT part.part, session.started, elapsed_s FROM session JOIN part USING (session) ORDER BY 1",
         "SELECT octavo, created, plan, slice_transactions, horizon FROM plan",
         "SELECT * FROM fact ORDER BY 1, 2",
@@ -216,8 +262,20 @@ fn dump(store: &Store) -> String {
     ] {
         dumped.extend(lines(sql));
     }
-    for table in ["consistency", "tree", "audit", "warm_up", "step"] {
-        dumped.push(format!("{table}: {}", lines(&by_part(table)).len()));
+    for (table, columns) in [
+        (
+            "consistency",
+            "clause, checked, violations, first_violation",
+        ),
+        ("tree", "name, calls, hits, reads, read_bytes"),
+        ("audit", "audit"),
+        (
+            "warm_up",
+            "block, sent, warm_up.transactions, warm_up.counted, elapsed_s, buffer_misses, response_s",
+        ),
+        ("step", "clients, step.measured_s, batches, histogram"),
+    ] {
+        dumped.extend(lines(&by_part(table, columns)));
     }
     dumped.join("\n")
 }
@@ -343,26 +401,28 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
     let refused = merge(&all, &[directory.store()]).unwrap_err();
     assert!(matches!(refused, MergeError::NoParts { .. }), "{refused}");
     let part = Part::new(PartKind::Sitting, 1, Some(12), Host::named("h"));
+    rusqlite::Connection::open(directory.store())
+        .unwrap()
+        .execute_batch("DELETE FROM session")
+        .unwrap();
     store.begin_part(&part, "0").unwrap();
     let refused = merge(&all, &[directory.store()]).unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            MergeError::Store(StoreError::OtherPlan {
-                setting: "seed",
-                ..
-            })
-        ),
-        "{refused}"
-    );
+    let MergeError::OtherPlans { offenders } = &refused else {
+        panic!("{refused}");
+    };
+    let offender = Offender {
+        store: directory.store(),
+        difference: "seed 2, not 1".into(),
+    };
+    assert_eq!(*offenders, [offender]);
     assert!(refused.is_bad_input());
     let shard = MadeUp {
-        part: Part::new(PartKind::Shard, 1, Some(12), Host::named("h")),
+        part: Part::new(PartKind::Shard, 1, Some(2), Host::named("h")),
         ..MadeUp::new(1, "h")
     };
     let refused = merge(&all, &[shard.alone(scratch.path())]).unwrap_err();
     assert!(
-        matches!(refused, MergeError::OtherParts { .. }),
+        refused.to_string().contains("shards of 2, not sittings"),
         "{refused}"
     );
     assert_eq!(dump(&Store::open(&all.join(STORE)).unwrap()), before);
@@ -376,10 +436,44 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
     assert_eq!((merged.taken, merged.unread.len()), (1, 1));
     // Nor one whose values cannot be read, which would make the merged store unreadable.
     let before = said(&all.join(STORE));
+    let mut tries = 0;
     for damage in [
         "UPDATE run SET counters = '{'",
         "UPDATE part SET number = -1",
         "UPDATE part SET number = 4294967295",
+        "UPDATE part SET parts = 0",
+        "UPDATE part SET started = 'once'",
+        "UPDATE session SET started = 'once'",
+        "UPDATE plan SET created = ''",
+        "UPDATE plan SET slice_transactions = 0",
+        "UPDATE run SET counted = -1",
+        "UPDATE run SET source = 'predicted'",
+        "UPDATE slice SET transactions = 0, counted = 0",
+        "UPDATE slice SET elapsed_s = 0",
+        // Sums are kept beside what they are of.
+        "UPDATE slice SET counted = counted - 1 WHERE pass = 3",
+        "UPDATE slice SET elapsed_s = elapsed_s * 2 WHERE pass = 3",
+        "UPDATE latency SET committed = committed + 1 WHERE kind = 0",
+        "DELETE FROM slice WHERE pass = 3",
+        "DELETE FROM slice",
+        "DELETE FROM latency",
+        "UPDATE consistency SET violations = -1",
+        "UPDATE snapshot SET size_bytes = 9223372036854775807",
+        "UPDATE snapshot SET elapsed_s = -1",
+        "INSERT INTO calibration VALUES (1, 'not TOML [')",
+        "INSERT INTO fact VALUES ('own sizes', 'chosen', '{')",
+        // Rows that belong to no part, and numbers that are of no run.
+        "PRAGMA foreign_keys = OFF; UPDATE slice SET run = run + 700 WHERE pass = 3",
+        "INSERT INTO session VALUES (70, '2026-12-01T10:00:00Z', 1); UPDATE run SET session = 70 WHERE cell = 2",
+        "INSERT INTO session VALUES (70, '2026-12-01T10:00:00Z', 1)",
+        "PRAGMA foreign_keys = OFF; UPDATE run SET cell = 99 WHERE cell = 2",
+        "UPDATE latency SET run = (SELECT run FROM run WHERE cell = 1), kind = kind + 50
+         WHERE run = (SELECT run FROM run WHERE cell = 0)",
+        "PRAGMA foreign_keys = OFF; UPDATE slice SET run = -run; UPDATE warm_up SET run = -run;
+         UPDATE latency SET run = -run; UPDATE tree SET run = -run; UPDATE audit SET run = -run;
+         UPDATE consistency SET run = -run; UPDATE run SET run = -run",
+        "PRAGMA foreign_keys = OFF; DELETE FROM slice; DELETE FROM warm_up; DELETE FROM latency; DELETE FROM tree;
+         DELETE FROM audit; DELETE FROM consistency; DELETE FROM run",
         "UPDATE session SET elapsed_s = 9e999",
         "UPDATE slice SET elapsed_s = -1",
         "UPDATE run SET sitting = 7",
@@ -390,7 +484,10 @@ fn other_plans_and_stores_without_parts_are_refused_and_damaged_ones_are_told() 
         "INSERT OR REPLACE INTO tree SELECT run, 't', -1, 0, 0, 0 FROM run",
         "INSERT OR REPLACE INTO audit SELECT run, '{' FROM run",
     ] {
-        let store = MadeUp::new(3, "h").alone(&scratch.path().join(damage.replace(' ', "-")));
+        let store = {
+            tries += 1;
+            MadeUp::new(3, "h").alone(&scratch.path().join(format!("damage-{tries}")))
+        };
         let opened = rusqlite::Connection::open(&store).unwrap();
         opened.execute_batch(damage).unwrap();
         drop(opened);
@@ -463,4 +560,299 @@ fn what_changed_is_told_of_a_host_and_not_of_another_one() {
         .unwrap();
     let facts: BTreeMap<String, String> = facts.into_iter().collect();
     assert_eq!(facts["swap"], "none");
+}
+
+/// A merge that leaves stores out, and why.
+fn reasons(merged: &Merged) -> Vec<&str> {
+    let unread = merged.unread.iter();
+    unread.map(|unread| unread.reason.as_str()).collect()
+}
+
+/// A store that was changed.
+fn changed(store: PathBuf, sql: &str) -> PathBuf {
+    let opened = rusqlite::Connection::open(&store).unwrap();
+    opened.execute_batch(sql).unwrap();
+    store
+}
+
+const OTHER_SEED: &str = "UPDATE plan SET plan = replace(plan, '\"seed\":1,', '\"seed\":2,')";
+
+#[test]
+fn stores_of_another_plan_are_all_named_and_nothing_is_taken_whatever_the_order() {
+    let scratch = tempfile::tempdir().unwrap();
+    let good: Vec<PathBuf> = (0..4)
+        .map(|number| MadeUp::new(number, "h").alone(scratch.path()))
+        .collect();
+    let other = |number| changed(MadeUp::new(number, "h").alone(scratch.path()), OTHER_SEED);
+    let others = [other(7), other(8)];
+    for order in 0..3 {
+        let mut inputs = good.clone();
+        let place = [0, 2, 4][order];
+        inputs.splice(place..place, others.iter().cloned());
+        let into = scratch.path().join(format!("new-{order}"));
+        let refused = merge(&into, &inputs).unwrap_err();
+        let said = refused.to_string();
+        for other in &others {
+            let named = format!("{} (seed 2, not 1)", other.display());
+            assert!(said.contains(&named), "{said}");
+        }
+        assert!(
+            said.ends_with("leave them out, or merge them apart"),
+            "{said}"
+        );
+        assert!(refused.is_bad_input());
+        assert!(!into.exists());
+        // Nor is anything taken into what was merged before.
+        let into = scratch.path().join(format!("all-{order}"));
+        let before = merge(&into, &good[..1]).unwrap();
+        let before = dump(&Store::open(&before.store).unwrap());
+        merge(&into, &inputs).unwrap_err();
+        assert_eq!(dump(&Store::open(&into.join(STORE)).unwrap()), before);
+    }
+}
+
+#[test]
+fn a_store_that_is_left_out_leaves_nothing_behind_and_those_beside_it_are_taken() {
+    let scratch = tempfile::tempdir().unwrap();
+    // Of another plan, too, which nobody has kept.
+    let damaged = changed(
+        MadeUp::new(9, "h").alone(scratch.path()),
+        &format!("{OTHER_SEED}; UPDATE slice SET elapsed_s = -1"),
+    );
+    let all = scratch.path().join("all");
+    let merged = merge(&all, std::slice::from_ref(&damaged)).unwrap();
+    assert_eq!((merged.taken, merged.unread.len()), (0, 1));
+    assert!(!all.exists());
+    let good: Vec<PathBuf> = (0..3)
+        .map(|number| MadeUp::new(number, "h").alone(scratch.path()))
+        .collect();
+    // Several parts in one store, of which one is damaged: none of them is taken.
+    let several = merge(&scratch.path().join("several"), &good[..2]).unwrap();
+    let several = changed(
+        several.store,
+        "UPDATE slice SET elapsed_s = -1 WHERE run = (SELECT max(run) FROM run)",
+    );
+    let merged = merge(&all, &[damaged, several, good[2].clone()]).unwrap();
+    assert_eq!((merged.taken, merged.unread.len()), (1, 2));
+    // The merged one among its own inputs, by another name, and one that is named twice.
+    let link = scratch.path().join("link");
+    std::os::unix::fs::symlink(&all, &link).unwrap();
+    let inputs = [link, good[0].clone(), good[0].clone()];
+    let merged = merge(&all, &inputs).unwrap();
+    assert_eq!(
+        (merged.taken, merged.stores, merged.unread.len()),
+        (1, 1, 0)
+    );
+    assert_eq!(merged.missing, [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+}
+
+#[test]
+fn an_attempt_under_the_id_of_another_one_is_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let first = MadeUp::new(0, "a");
+    let store = first.alone(&scratch.path().join("first"));
+    let mut others = Vec::new();
+    for (number, host) in [(1, "a"), (0, "b")] {
+        let mut other = MadeUp::new(number, host);
+        other.part.id = first.part.id;
+        others.push(other.alone(&scratch.path().join(format!("other-{number}"))));
+    }
+    let later = changed(
+        first.alone(&scratch.path().join("later")),
+        "UPDATE part SET started = '2031-01-01T00:00:00Z'",
+    );
+    others.push(later);
+    for other in others {
+        let all = tempfile::tempdir_in(scratch.path()).unwrap();
+        let merged = merge(&all.path().join("all"), &[store.clone(), other]).unwrap();
+        assert_eq!(merged.taken, 1);
+        assert!(
+            reasons(&merged)[0].contains("one of both is damaged"),
+            "{:?}",
+            reasons(&merged)
+        );
+    }
+}
+
+#[test]
+fn of_attempts_a_whole_one_counts_and_moments_are_compared_and_not_texts() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = MadeUp::new(0, "whole");
+    let began =
+        |store: PathBuf, time: &str| changed(store, &format!("UPDATE part SET started = '{time}'"));
+    let later = began(
+        whole.alone(&scratch.path().join("whole")),
+        "2026-12-01T10:00:01Z",
+    );
+    let first = "2020-01-01T00:00:00Z";
+    let other = |name: &str, sql: &str, time: &str| {
+        let made = whole.again(55);
+        let store = changed(made.alone(&scratch.path().join(name)), sql);
+        changed(began(store, time), "UPDATE part SET host_name = 'other'")
+    };
+    let sums = "UPDATE run SET transactions = t, counted = c, measured_s = s FROM
+                    (SELECT run AS of_run, sum(transactions) AS t, sum(counted) AS c, sum(elapsed_s) AS s
+                     FROM slice GROUP BY run) WHERE run = of_run;
+                UPDATE latency SET committed = (SELECT transactions FROM run WHERE run.run = latency.run)
+                WHERE kind = 0;";
+    let fails = "PRAGMA foreign_keys = OFF; UPDATE run SET failure = 'no room'";
+    let all_fail = format!("{fails}; DELETE FROM slice");
+    let one_fails = format!("{fails} WHERE cell = 2; DELETE FROM slice WHERE run = 3");
+    let one_pass = format!("DELETE FROM slice WHERE pass > 0; {sums}");
+    for (name, sql, time, counts) in [
+        ("nothing", all_fail.as_str(), first, "whole"),
+        ("failed", one_fails.as_str(), first, "whole"),
+        ("passes", one_pass.as_str(), first, "whole"),
+        ("earlier", "", first, "other"),
+        // As texts, the later one is before the other.
+        ("text", "", "2026-12-01T10:00:01.9Z", "whole"),
+    ] {
+        let inputs = [other(name, sql, time), later.clone()];
+        let merged = merge(&scratch.path().join(format!("all-{name}")), &inputs).unwrap();
+        assert_eq!(reasons(&merged), [] as [&str; 0], "{name}");
+        let mut counting = merged.parts.iter().filter(|part| part.counts());
+        assert_eq!(counting.next().unwrap().host.name, counts, "{name}");
+        assert!(counting.next().is_none());
+    }
+}
+
+#[test]
+fn shards_have_the_cells_of_their_numbers_and_hold_no_later_one_up() {
+    let scratch = tempfile::tempdir().unwrap();
+    let shard = |number: u32, below: &str| {
+        let made = MadeUp {
+            part: Part {
+                id: id_of(1 + number),
+                ..Part::new(PartKind::Shard, number, Some(2), Host::named("h"))
+            },
+            ..MadeUp::new(number, "h")
+        };
+        made.alone(&scratch.path().join(below))
+    };
+    let wrong = changed(shard(0, "wrong"), "UPDATE part SET number = 1, part = 'x'");
+    let all = scratch.path().join("all");
+    let merged = merge(&all, &[wrong, shard(0, "a")]).unwrap();
+    assert_eq!(merged.taken, 1);
+    assert!(
+        reasons(&merged)[0].contains("which is not of it"),
+        "{merged:?}"
+    );
+    let merged = merge(&all, &[shard(1, "b")]).unwrap();
+    assert_eq!((merged.taken, merged.unread.len()), (1, 0));
+    assert_eq!(merged.missing, [] as [u32; 0]);
+}
+
+#[test]
+fn large_numbers_of_runs_hold_nobody_up_and_rows_that_do_not_go_together_are_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let number = |number: i64| {
+        let tables = [
+            "slice",
+            "warm_up",
+            "latency",
+            "tree",
+            "audit",
+            "consistency",
+            "run",
+        ];
+        let update = |table: &&str| format!("UPDATE {table} SET run = {number} WHERE run = 3;");
+        let all: String = tables.iter().map(update).collect();
+        format!("PRAGMA foreign_keys = OFF; {all}")
+    };
+    let [one, two, three] = [0, 1, 2].map(|number| MadeUp::new(number, "h").alone(scratch.path()));
+    let large = changed(MadeUp::new(3, "h").alone(scratch.path()), &number(1 << 40));
+    let absurd = changed(MadeUp::new(4, "h").alone(scratch.path()), &number(i64::MAX));
+    let all = scratch.path().join("all");
+    let merged = merge(&all, &[large, one, absurd, two]).unwrap();
+    assert_eq!((merged.taken, merged.unread.len()), (3, 1));
+    let highest = |all: &Path| -> i64 {
+        let store = rusqlite::Connection::open(all.join(STORE)).unwrap();
+        let highest = store.query_row("SELECT max(run) FROM run", [], |row| row.get(0));
+        highest.unwrap()
+    };
+    assert_eq!(highest(&all), 3 * fleet_plan().cell_count() as i64);
+    // Whatever the merged store refuses is of the store that it came from.
+    changed(
+        all.join(STORE),
+        "CREATE TRIGGER t BEFORE INSERT ON part WHEN new.number = 2
+         BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    let four = MadeUp::new(5, "h").alone(scratch.path());
+    let merged = merge(&all, &[three, four]).unwrap();
+    assert_eq!((merged.taken, merged.unread.len()), (1, 1));
+    assert!(
+        reasons(&merged)[0].contains("does not go with"),
+        "{merged:?}"
+    );
+}
+
+#[test]
+fn what_was_never_kept_is_told_and_stores_stay_as_they_are() {
+    let scratch = tempfile::tempdir().unwrap();
+    let results = scratch.path().join("results");
+    let good = MadeUp::new(0, "h").alone(&results);
+    let begun = results.join("begun");
+    drop(WorkDirectory::open(&begun, &[]).unwrap());
+    let empty = results.join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::write(empty.join(STORE), "").unwrap();
+    // One whose log is still beside it, of a program that was killed, and which is damaged.
+    let killed = MadeUp::new(1, "h").alone(&results);
+    let log = PathBuf::from(format!("{}-wal", killed.display()));
+    let writer = rusqlite::Connection::open(&killed).unwrap();
+    let wal = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99";
+    let kept = scratch.path().join("kept");
+    writer.execute_batch(wal).unwrap_or_default();
+    std::fs::copy(&killed, &kept).unwrap();
+    let bytes = std::fs::read(&log).unwrap();
+    drop(writer);
+    std::fs::copy(&kept, &killed).unwrap();
+    std::fs::write(&log, &bytes).unwrap();
+    let before = std::fs::read(&killed).unwrap();
+    let all = scratch.path().join("all");
+    let inputs = [good, begun, empty, killed.clone()];
+    let merged = merge(&all, &inputs).unwrap();
+    assert_eq!((merged.taken, merged.unread.len()), (1, 3), "{merged:?}");
+    assert!(std::fs::read(&killed).unwrap() == before);
+    assert!(std::fs::read(&log).unwrap() == bytes);
+    // A directory of directories is no store, and what to type is said.
+    let refused = merge(&all, std::slice::from_ref(&results)).unwrap_err();
+    let wanted = format!("{}/*", results.display());
+    assert!(refused.to_string().contains(&wanted), "{refused}");
+    // A session of its own in a merged store is of no part.
+    changed(
+        all.join(STORE),
+        "INSERT INTO session VALUES (99, '2026-12-01T10:00:00Z', 1)",
+    );
+    let refused = merge(&all, &inputs).unwrap_err();
+    assert!(matches!(refused, MergeError::NotMerged { .. }), "{refused}");
+}
+
+#[test]
+fn without_an_attempt_that_counts_the_merged_plan_has_the_time_and_version_of_the_first() {
+    let scratch = tempfile::tempdir().unwrap();
+    let cut_off = |number: u32, octavo: &str, created: &str| {
+        let made = MadeUp {
+            passes: 2,
+            outcome: None,
+            ..MadeUp::new(number, "h")
+        };
+        changed(
+            made.alone(scratch.path()),
+            &format!(
+                "UPDATE part SET octavo = '{octavo}', started = '{created}';
+                 UPDATE plan SET octavo = '{octavo}', created = '{created}'"
+            ),
+        )
+    };
+    let stores = [
+        cut_off(0, "2", "2026-02-01T00:00:00Z"),
+        cut_off(1, "1", "2026-01-01T00:00:00Z"),
+    ];
+    for (place, order) in [[0, 1], [1, 0]].into_iter().enumerate() {
+        let inputs = order.map(|store: usize| stores[store].clone());
+        let merged = merge(&scratch.path().join(format!("all-{place}")), &inputs).unwrap();
+        let origin = Store::open(&merged.store).unwrap().origin().unwrap();
+        assert_eq!(origin, ("1".into(), "2026-01-01T00:00:00Z".into()));
+    }
 }

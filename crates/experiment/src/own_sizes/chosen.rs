@@ -111,6 +111,18 @@ impl ChosenSizes {
         chosen.map_err(|error| store.damaged(TOPIC, error))
     }
 
+    /// Refuses a fact that is to say them and cannot be read; others are not looked at.
+    pub(crate) fn check_fact(
+        topic: &str,
+        name: &str,
+        value: &str,
+    ) -> Result<(), serde_json::Error> {
+        match (topic, name) {
+            (TOPIC, NAME) => serde_json::from_str::<Self>(value).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Keeps them in a store.
     ///
     /// # Errors

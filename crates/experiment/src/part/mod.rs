@@ -12,6 +12,7 @@ mod host;
 
 use std::fmt;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -151,6 +152,11 @@ pub struct StoredPart {
 }
 
 impl StoredPart {
+    /// When it began: moments have an order, and texts have another.
+    pub(crate) fn began(&self) -> Option<Timestamp> {
+        self.started.parse().ok()
+    }
+
     /// Whether it is in the figures.
     pub fn counts(&self) -> bool {
         self.set_aside == 0

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rusqlite::ErrorCode;
+
 use super::migrations::{OLDEST, STEPS, VERSION};
 
 /// Why a store cannot be used.
@@ -79,6 +81,19 @@ pub enum StoreError {
         /// The value asked for.
         wanted: String,
     },
+    /// It was being written when a program was killed, and what undoes that cannot be played back.
+    #[error(
+        "{} was left half written by a program that was killed, and {} cannot be played back there: copy \
+         both into a directory that can be written, and name that one",
+        path.display(),
+        journal.display()
+    )]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// What undoes the half that was written.
+        journal: PathBuf,
+    },
     /// Another program holds it.
     #[error(
         "another program is at work in {}, such as one that shows tables: end its transaction and \
@@ -107,6 +122,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether SQLite refused rows that do not go with those that are there.
+    pub(crate) fn is_of_rows(&self) -> bool {
+        let Self::Sqlite { refused, .. } = self else {
+            return false;
+        };
+        refused.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+    }
+
     /// Whether another path or other settings would do.
     pub fn is_bad_input(&self) -> bool {
         !matches!(self, Self::Full { .. } | Self::Sqlite { .. })

@@ -28,8 +28,8 @@ use octavo_storage::{directory::DirectoryError, text};
 use octavo_units::ByteCount;
 use octavo_workload::user::{CopyOf, OwnScript};
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, ToSql, Transaction,
-    params, params_from_iter, types::Type,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, RowIndex, ToSql,
+    config::DbConfig, params, params_from_iter, types::Type,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -42,7 +42,7 @@ use crate::{
 pub use error::{StoreAccess, StoreError};
 pub use migrations::VERSION;
 use migrations::{OLDEST, STEPS, Step};
-pub(crate) use part_rows::{PartRows, Tables};
+pub(crate) use part_rows::{PartPlan, PartRows, PutRows, RowsRead, Tables};
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
@@ -193,7 +193,24 @@ impl Store {
         Self::open_with(path, STEPS)
     }
 
+    /// The same of a store that others may be at work in, such as another host with locks that are not seen
+    /// here: a log stays as it is.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_as_guest(path: &Path) -> Result<Self, StoreError> {
+        Self::open_by(path, STEPS, Self::connect_as_guest)
+    }
+
     fn open_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
+        Self::open_by(path, steps, Self::connect)
+    }
+
+    fn open_by(
+        path: &Path,
+        steps: &[Step],
+        connect: fn(&Path, OpenFlags) -> Result<Self, StoreError>,
+    ) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing {
                 path: path.to_owned(),
@@ -201,14 +218,20 @@ impl Store {
         }
         // A rollback journal left by a kill must be played back, which needs
         // writing; only where that is not allowed is it opened read-only.
-        let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .or_else(|_| Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
+        let mut store = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .or_else(|_| connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
         let verified = match store.verify(steps) {
+            // Without it what is half written would be read.
+            Err(StoreError::Sqlite { .. }) if beside(path, JOURNAL).exists() => {
+                Err(StoreError::Journal {
+                    path: path.to_owned(),
+                    journal: beside(path, JOURNAL),
+                })
+            }
             // One in the mode of a log needs files beside it even for reading; without a log nobody is
             // writing it.
             Err(StoreError::Sqlite { .. }) if !beside(path, "-wal").exists() => {
-                store = Self::connect(&as_it_is(path), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-                store.path = path.to_owned();
+                store = Self::connect_as(path, &as_it_is(path), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
                 store.verify(steps)
             }
             verified => verified,
@@ -223,6 +246,21 @@ impl Store {
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        Self::connect_as(path, &no_uri(path), flags)
+    }
+
+    /// Opens a store whose log is left as it is when that is closed, whatever comes of opening.
+    fn connect_as_guest(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        let store = Self::connect(path, flags)?;
+        let set = store
+            .connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        set.map_err(|error| store.error(error))?;
+        Ok(store)
+    }
+
+    /// Opens the store at `path` by a name that SQLite may take for a URI.
+    fn connect_as(path: &Path, name: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         // A pipe would be waited for.
         let about = std::fs::metadata(path);
         if about.as_ref().is_ok_and(|about| !about.is_file()) {
@@ -247,7 +285,7 @@ impl Store {
         // With URIs, which a copy in memory is named by.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || {
-            let connection = Connection::open_with_flags(path, flags)?;
+            let connection = Connection::open_with_flags(name, flags)?;
             migrations::keep_temporary_in_memory(&connection)?;
             Ok(connection)
         };
@@ -266,7 +304,7 @@ impl Store {
 
     /// Whether a file is one whose making was cut short, so that nothing was kept in it.
     pub(crate) fn is_nothing_yet(path: &Path) -> bool {
-        let opened = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        let opened = Self::connect_as_guest(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
         opened.is_ok_and(|store| store.is_blank().unwrap_or(false))
     }
 
@@ -415,6 +453,12 @@ impl Store {
                 }),
             };
         }
+        self.keep_plan(plan, octavo_version)?;
+        self.begin_log()
+    }
+
+    /// Keeps the plan of a store that has none.
+    fn keep_plan(&mut self, plan: &Plan, octavo_version: &str) -> Result<(), StoreError> {
         let text = to_json(plan);
         self.write(|transaction| {
             transaction.execute(
@@ -439,8 +483,7 @@ impl Store {
                 )?;
             }
             Ok(())
-        })?;
-        self.begin_log()
+        })
     }
 
     /// Whether nothing was measured or predicted yet, as with a script that fails.
@@ -461,7 +504,7 @@ impl Store {
             for table in tables.collect::<Result<Vec<_>, _>>()? {
                 transaction.execute(&format!("DELETE FROM {table}"), [])?;
             }
-            Ok(())
+            transaction.pragma_update(None, "defer_foreign_keys", false)
         })
     }
 
@@ -757,23 +800,7 @@ impl Store {
                     &key.storage.to_string(),
                     &key.page_size.get(),
                 ],
-                |row| {
-                    Ok(StoredSnapshot {
-                        key: key.clone(),
-                        made_by: row.get(0)?,
-                        rows: from_integer(row, 1)?,
-                        size: ByteCount::new(from_integer(row, 2)?),
-                        elapsed_s: row.get(3)?,
-                        log: optional(row, 4)?.map(ByteCount::new),
-                        origin: match (optional(row, 5)?, row.get(6)?) {
-                            (Some(size), Some(elapsed_s)) => Some(SnapshotOrigin {
-                                size: ByteCount::new(size),
-                                elapsed_s,
-                            }),
-                            _ => None,
-                        },
-                    })
-                },
+                |row| snapshot(row, &key),
             )?;
                 if !found.is_empty() {
                     made.extend(found);
@@ -829,13 +856,43 @@ impl Store {
     /// Does all of it in one transaction, or nothing.
     fn write(
         &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
-        let result = self.connection.transaction().and_then(|transaction| {
-            work(&transaction)?;
-            transaction.commit()
+        self.wholly(|store| work(&store.connection).map_err(|error| store.error(error)))
+    }
+
+    /// Does all of it in one transaction, or nothing. Within one that has begun, what is undone is this
+    /// part of it.
+    ///
+    /// # Errors
+    /// Those of the work, or when the store cannot be written.
+    pub(crate) fn wholly<T, E: From<StoreError>>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let [begin, keep, undo] = match self.connection.is_autocommit() {
+            true => ["BEGIN", "COMMIT", "ROLLBACK"],
+            false => [
+                "SAVEPOINT within",
+                "RELEASE within",
+                "ROLLBACK TO within; RELEASE within",
+            ],
+        };
+        self.execute_all(begin)?;
+        let done = work(self).and_then(|done| {
+            self.execute_all(keep)?;
+            Ok(done)
         });
-        result.map_err(|error| self.error(error))
+        // SQLite ends all of it itself on some errors, such as a full disk.
+        if done.is_err() && !self.connection.is_autocommit() {
+            let _the_first_error_counts = self.execute_all(undo);
+        }
+        done
+    }
+
+    fn execute_all(&self, sql: &str) -> Result<(), StoreError> {
+        let done = self.connection.execute_batch(sql);
+        done.map_err(|error| self.error(error))
     }
 
     /// The first row, if there is one.
@@ -849,6 +906,11 @@ impl Store {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_row([], read).optional());
         row.map_err(|error| self.error(error))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     pub(crate) fn collect<T>(
@@ -885,11 +947,41 @@ impl Store {
     }
 }
 
+/// Reads a row of the table `snapshot`, that of `key`.
+fn snapshot(row: &Row<'_>, key: &SnapshotKey) -> rusqlite::Result<StoredSnapshot> {
+    Ok(StoredSnapshot {
+        key: key.clone(),
+        made_by: row.get("made_by")?,
+        rows: from_integer(row, "row_count")?,
+        size: ByteCount::new(from_integer(row, "size_bytes")?),
+        elapsed_s: row.get("elapsed_s")?,
+        log: optional(row, "log_bytes")?.map(ByteCount::new),
+        origin: match (optional(row, "origin_bytes")?, row.get("origin_s")?) {
+            (Some(size), Some(elapsed_s)) => Some(SnapshotOrigin {
+                size: ByteCount::new(size),
+                elapsed_s,
+            }),
+            _ => None,
+        },
+    })
+}
+
 /// The file that SQLite keeps beside a store, by the end of its name.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
+}
+
+/// The end of the name of the journal that one transaction has while it is written without a log.
+const JOURNAL: &str = "-journal";
+
+/// A path by which SQLite finds no URI (<https://www.sqlite.org/uri.html>).
+fn no_uri(path: &Path) -> PathBuf {
+    match path.as_os_str().as_encoded_bytes().starts_with(b"file:") {
+        true => Path::new(".").join(path),
+        false => path.to_owned(),
+    }
 }
 
 /// A store that nobody changes, as a URI: SQLite makes no files beside it and takes no locks
@@ -943,6 +1035,19 @@ fn changed_since(stored: &Plan, wanted: &Plan) -> Option<String> {
 fn sample(copy: &CopyOf) -> String {
     copy.sample
         .map_or_else(|| "all rows".into(), |sample| sample.share.to_string())
+}
+
+/// The first setting in which plans differ whose parts are to be merged, with both values. A copy of the user's
+/// own rows may be of another state on each host.
+pub(crate) fn plan_difference(one: &Plan, other: &Plan) -> Option<(&'static str, String, String)> {
+    let scripts = || {
+        let (one, other) = (one.own.as_ref()?, other.own.as_ref()?);
+        let mut pairs = one.scripts.iter().zip(&other.scripts);
+        let (script, _) = pairs.find(|(one, other)| one.fingerprint != other.fingerprint)?;
+        let words = |other: &str| format!("{} with {other}", script.name);
+        Some(("statements of", words("one text"), words("another")))
+    };
+    first_difference(one, other).or_else(scripts)
 }
 
 /// The first setting in which two plans differ, with both values.
@@ -1050,10 +1155,15 @@ fn to_integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// More of anything that is counted, and more bytes, Octavo cannot have.
+const PETABYTE: u64 = 1 << 50;
+
+/// Longer it cannot have taken.
+const CENTURY_S: f64 = 3.2e9;
+
 /// A count, or a number of bytes, that Octavo stored: a petabyte and more it
 /// cannot have.
 fn from_integer(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<u64> {
-    const PETABYTE: u64 = 1 << 50;
     let index = column.idx(row.as_ref())?;
     let value: i64 = row.get(index)?;
     u64::try_from(value)
@@ -1063,7 +1173,7 @@ fn from_integer(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<u64> {
 }
 
 /// The same where it may be unknown.
-fn optional(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+fn optional(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     match row.get_ref(column)? {
         rusqlite::types::ValueRef::Null => Ok(None),
         _ => from_integer(row, column).map(Some),
@@ -1072,7 +1182,6 @@ fn optional(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
 
 /// A time that Octavo stored; a century and more it cannot have.
 fn seconds(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Duration> {
-    const CENTURY_S: f64 = 3.2e9;
     let seconds: f64 = row.get(column)?;
     Duration::try_from_secs_f64(if seconds < CENTURY_S { seconds } else { -1.0 })
         .map_err(|error| damage("a time", error))

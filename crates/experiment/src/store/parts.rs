@@ -7,17 +7,17 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{Row, Transaction, config::DbConfig, params};
+use rusqlite::{Connection, Row, params};
 
 use super::{
-    CHANGED, Store, StoreError, damage, first_difference, from_integer, migrations,
-    part_rows::{Tables, is_merged, remove},
+    CHANGED, Store, StoreError, damage, from_integer, migrations,
+    part_rows::{PartPlan, Tables, is_merged, remove},
     seconds,
 };
 use crate::{
-    lockstep::BATCH_PASSES,
+    lockstep::{BATCH_PASSES, Group},
     part::{HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind, PartOutcome, StoredPart, class},
-    plan::{Plan, SliceLength},
+    plan::Plan,
 };
 
 /// The passes that each cell of a part has at least that was cut off, if it counts: two batches
@@ -121,14 +121,18 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds something else.
     pub fn parts(&self) -> Result<Vec<StoredPart>, StoreError> {
-        self.collect(
+        let mut parts = self.collect(
             "SELECT part, session, kind, number, parts, host, host_name, octavo, part.started,
                     outcome, set_aside, elapsed_s
-             FROM part JOIN session USING (session)
-             ORDER BY kind, number, part.started, part",
+             FROM part JOIN session USING (session)",
             &[],
             stored,
-        )
+        )?;
+        parts.sort_by_cached_key(|part| {
+            let id = part.id.clone();
+            (part.kind, part.number, part.began(), id)
+        });
+        Ok(parts)
     }
 
     /// The classes that hosts of these parts are of, in the same order.
@@ -176,36 +180,27 @@ impl Store {
         })
     }
 
-    /// Keeps the plan of a store whose parts are to be taken, or checks that it is the same. `octavo` is the
-    /// version that made it.
+    /// Keeps the plan of a store whose parts are to be taken, if it has none. `octavo` is the version that
+    /// made it.
     ///
     /// # Errors
-    /// [`StoreError::OtherPlan`] with the first setting that differs, or when the store cannot be written.
+    /// When the store cannot be written.
     pub(crate) fn take_plan(&mut self, plan: &Plan, octavo: &str) -> Result<(), StoreError> {
         match self.plan()? {
-            None => self.adopt(plan, SliceLength::default(), octavo),
-            Some(own) => match first_difference(&own, plan) {
-                None => self.begin_log(),
-                Some((setting, stored, wanted)) => Err(StoreError::OtherPlan {
-                    path: self.path.clone(),
-                    setting,
-                    stored,
-                    wanted,
-                }),
-            },
+            None => self.keep_plan(plan, octavo),
+            Some(_) => Ok(()),
         }
     }
 
-    /// Leaves the log of whoever writes the store as it is when it is closed: another host may be at work with
-    /// locks that are not seen here.
+    /// Forgets a plan of which nothing was carried out, as one that was left behind.
     ///
     /// # Errors
-    /// When SQLite refuses it.
-    pub(crate) fn leave_log(&self) -> Result<(), StoreError> {
-        let set = self
-            .connection
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-        set.map(|_| ()).map_err(|error| self.error(error))
+    /// When the store cannot be written.
+    pub(crate) fn forget_idle_plan(&mut self) -> Result<(), StoreError> {
+        match self.has_sessions()? {
+            true => Ok(()),
+            false => self.forget(false),
+        }
     }
 
     /// Whether it has rows of parts, whatever they are worth.
@@ -226,13 +221,17 @@ impl Store {
         begun.map_err(|error| self.error(error))
     }
 
-    /// Whether it may be merged into: it has no part, or was made by merging.
+    /// Whether it may be merged into: nothing was carried out in it, or it was made by merging and has
+    /// nothing else.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub(crate) fn is_for_merging(&self) -> Result<bool, StoreError> {
         let is_merged = is_merged(&self.connection).map_err(|error| self.error(error))?;
-        Ok(is_merged || self.first_part()?.is_none())
+        let others = "SELECT EXISTS (SELECT 1 FROM session
+                      WHERE NOT EXISTS (SELECT 1 FROM part WHERE part.session = session.session))";
+        let has_others: Option<bool> = self.row(others, |row| row.get(0))?;
+        Ok(has_others == Some(false) && (is_merged || self.first_part()?.is_none()))
     }
 
     /// Whether anything was ever carried out in it.
@@ -244,17 +243,18 @@ impl Store {
         Ok(has == Some(true))
     }
 
-    /// Decides which parts count: of several attempts at one the complete one that began first,
-    /// and without any complete one the one that began first of those whose cells all have
-    /// something to say.
+    /// Decides which parts count: of several attempts at one a complete one rather than one that was cut off,
+    /// of these one whose cells all have figures of so many passes that one that was cut off would count, too,
+    /// and of these the one that began first. One without any slice is behind all others, and one that was
+    /// cut off counts if each of its cells has something to say.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub(crate) fn rank_parts(&mut self) -> Result<(), StoreError> {
-        let cells = self.plan()?.map_or(0, |plan| plan.cell_count());
+        let groups = self.plan()?.map(|plan| plan.groups()).unwrap_or_default();
         self.write(|transaction| {
             transaction.pragma_update(None, "defer_foreign_keys", true)?;
-            rank(transaction, cells)
+            rank(transaction, &groups)
         })
     }
 
@@ -272,6 +272,18 @@ impl Store {
             .filter(|part| part.counts() && is_wanted(part))
             .collect();
         let tables = Tables::of(self)?;
+        let first = first_of(&parts);
+        let created = self.collect("SELECT part, created FROM part", &[], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        let created: BTreeMap<String, Option<String>> = created.into_iter().collect();
+        let counting = parts.iter().filter(|part| part.counts());
+        let earliest = |parts: &mut dyn Iterator<Item = &StoredPart>| {
+            let times = parts.filter_map(|part| created.get(&part.id)?.clone());
+            times.min_by_key(|time| time.parse::<Timestamp>().ok())
+        };
+        let created = earliest(&mut counting.into_iter()).or_else(|| earliest(&mut parts.iter()));
+        let octavo = wanted.first().copied().or(first).map(|part| &part.octavo);
         self.write(|transaction| {
             for table in ["fact", "calibration", "snapshot", "figures"] {
                 transaction.execute(&format!("DELETE FROM {table}"), [])?;
@@ -283,14 +295,14 @@ impl Store {
             // The experiment began with its first part, and slices may have lengths of their own.
             transaction.execute(
                 "UPDATE plan SET
-                     created = coalesce((SELECT min(created) FROM part WHERE set_aside = 0), created),
+                     created = coalesce(?2, created),
                      octavo = coalesce(?1, octavo),
                      slice_transactions = (SELECT CASE WHEN min(slice_transactions) = max(slice_transactions)
                                                 THEN min(slice_transactions) END
                                            FROM part WHERE set_aside = 0),
                      horizon = (SELECT CASE WHEN min(horizon) = max(horizon) THEN min(horizon) END
                                 FROM part WHERE set_aside = 0)",
-                [wanted.first().map(|part| &part.octavo)],
+                params![octavo, created],
             )?;
             Ok(())
         })
@@ -308,31 +320,22 @@ impl Store {
         Ok(self.collect(sql, &[], stored)?.into_iter().next())
     }
 
-    /// Has transactions outlast this process and no longer the machine: many that can be repeated
-    /// follow, and [`Self::make_durable`] ends them.
+    /// Makes room for a merge, which is one transaction of many parts.
     ///
     /// # Errors
     /// When SQLite refuses it.
-    pub(crate) fn relax(&self) -> Result<(), StoreError> {
+    pub(crate) fn begin_merge(&mut self) -> Result<(), StoreError> {
         self.connection
             .set_prepared_statement_cache_capacity(STATEMENTS);
-        self.connection
-            .execute_batch(
-                // Pages that many transactions change are written back once.
-                "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 50000;
-                 PRAGMA cache_size = -65536;",
-            )
-            .map_err(|error| self.error(error))
+        self.execute_all("PRAGMA cache_size = -65536")?;
+        self.begin_log()
     }
 
-    /// Has all that was written outlast the machine.
+    /// Has all that was merged be in the store itself.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(crate) fn make_durable(&mut self) -> Result<(), StoreError> {
-        self.connection
-            .execute_batch("PRAGMA synchronous = FULL")
-            .map_err(|error| self.error(error))?;
+    pub(crate) fn end_merge(&mut self) -> Result<(), StoreError> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .map_err(|error| self.error(error))
@@ -368,7 +371,7 @@ impl Store {
     }
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
+pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
     let kind: String = row.get("kind")?;
     let outcome: Option<String> = row.get("outcome")?;
     let outcome = outcome.map(|name| {
@@ -389,26 +392,45 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
     }
     let parts: Option<i64> = row.get("parts")?;
     let parts = parts.map(|_| count("parts")).transpose()?;
+    let number = count("number")?;
+    let kind = known.ok_or_else(|| damage("kind of part", kind))?;
+    let is_division = match (kind, parts) {
+        (PartKind::Sitting, parts) => parts != Some(0),
+        (PartKind::Shard, parts) => parts.is_some_and(|parts| number < parts),
+    };
+    if !is_division {
+        let parts = parts.map_or_else(|| "an unknown number".to_owned(), |parts| parts.to_string());
+        return Err(damage("number of a part", format!("{number} of {parts}")));
+    }
+    let started: String = row.get("started")?;
+    if let Err(error) = started.parse::<Timestamp>() {
+        return Err(damage("begin of a part", error));
+    }
     Ok(StoredPart {
         id: row.get("part")?,
         session: row.get("session")?,
-        kind: known.ok_or_else(|| damage("kind of part", kind))?,
-        number: count("number")?,
+        kind,
+        number,
         parts,
         host: Host {
             id: row.get("host")?,
             name: host_name,
         },
         octavo: row.get("octavo")?,
-        started: row.get("started")?,
+        started,
         outcome: outcome.transpose()?,
         set_aside: row.get("set_aside")?,
         spent_s: seconds(row, "elapsed_s")?.as_secs_f64(),
     })
 }
 
+/// The part that began first.
+fn first_of(parts: &[StoredPart]) -> Option<&StoredPart> {
+    parts.iter().min_by_key(|part| (part.began(), &part.id))
+}
+
 /// Numbers the attempts at each part: 0 counts.
-fn rank(transaction: &Transaction<'_>, cells: usize) -> rusqlite::Result<()> {
+fn rank(transaction: &Connection, groups: &[Group]) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(
         "SELECT part, session, kind, number, parts, host, host_name, octavo, part.started,
                 outcome, set_aside, elapsed_s
@@ -424,25 +446,29 @@ fn rank(transaction: &Transaction<'_>, cells: usize) -> rusqlite::Result<()> {
             .push(part);
     }
     let mut changed = Vec::new();
-    for mut attempts in attempts.into_values() {
-        let mut says = Vec::new();
-        for part in &attempts {
-            says.push((part.id.clone(), says_something(transaction, part, cells)?));
-        }
-        let says = |part: &StoredPart| says.iter().any(|(id, says)| *id == part.id && *says);
-        attempts.sort_by(|one, other| {
-            let order = |part: &StoredPart| {
-                (
-                    !says(part),
-                    part.outcome != Some(PartOutcome::Done),
-                    part.started.clone(),
-                    part.id.clone(),
-                )
+    for attempts in attempts.into_values() {
+        let mut ranked = Vec::new();
+        for part in attempts.iter() {
+            let is_done = part.outcome == Some(PartOutcome::Done);
+            // Nearly always.
+            let worth = match is_done && attempts.len() == 1 {
+                true => Worth::WHOLE,
+                false => Worth::of(transaction, part, groups)?,
             };
-            order(one).cmp(&order(other))
-        });
-        let first = u32::from(attempts.first().is_some_and(|first| !says(first)));
-        for (rank, part) in (first..).zip(&attempts) {
+            let says = is_done || worth.has_enough;
+            let order = (
+                !worth.has_slices,
+                !says,
+                !is_done,
+                !worth.is_whole,
+                part.began(),
+                &part.id,
+            );
+            ranked.push((order, says, part));
+        }
+        ranked.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        let first = u32::from(ranked.first().is_some_and(|(_, says, _)| !says));
+        for (rank, (.., part)) in (first..).zip(&ranked) {
             if part.set_aside != rank {
                 changed.push((part.session, rank));
             }
@@ -462,31 +488,55 @@ fn rank(transaction: &Transaction<'_>, cells: usize) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Whether a part has anything to say: it is done, or each cell was measured for a while before it
-/// was cut off.
-fn says_something(
-    transaction: &Transaction<'_>,
-    part: &StoredPart,
-    cells: usize,
-) -> rusqlite::Result<bool> {
-    if part.outcome == Some(PartOutcome::Done) {
-        return Ok(true);
+/// What an attempt at a part is worth beside others.
+#[derive(Clone, Copy, Debug)]
+struct Worth {
+    /// Whether anything was measured at all.
+    has_slices: bool,
+    /// Whether each cell was measured for a while.
+    has_enough: bool,
+    /// Whether each cell has figures of as much.
+    is_whole: bool,
+}
+
+impl Worth {
+    const WHOLE: Self = Self {
+        has_slices: true,
+        has_enough: true,
+        is_whole: true,
+    };
+
+    fn of(transaction: &Connection, part: &StoredPart, groups: &[Group]) -> rusqlite::Result<Self> {
+        let plan = PartPlan {
+            kinds: &[],
+            groups,
+            has_ramps: false,
+        };
+        let cells = plan.cells_of(part).len() as u64;
+        // A ramp has steps in the place of passes.
+        let mut statement = transaction.prepare_cached(
+            "SELECT count(*), coalesce(min(passes), 0), coalesce(max(passes), 0),
+                    coalesce(sum(failure IS NULL AND passes >= ?2), 0)
+             FROM (SELECT failure, (SELECT count(*) FROM slice WHERE slice.run = run.run)
+                                 + (SELECT count(*) FROM step WHERE step.run = run.run) AS passes
+                   FROM run WHERE session = ?1)",
+        )?;
+        statement.query_row(params![part.session, CUT_OFF_PASSES as i64], |row| {
+            let seen = from_integer(row, 0)?;
+            let fewest = from_integer(row, 1)?;
+            Ok(Self {
+                has_slices: from_integer(row, 2)? > 0,
+                has_enough: seen >= cells && fewest >= CUT_OFF_PASSES as u64,
+                is_whole: from_integer(row, 3)? >= cells,
+            })
+        })
     }
-    let mut statement = transaction.prepare_cached(
-        "SELECT count(*), coalesce(min(passes), 0) FROM
-             (SELECT count(slice.pass) AS passes
-              FROM run LEFT JOIN slice USING (run) WHERE session = ?1 GROUP BY run)",
-    )?;
-    let (seen, passes) = statement.query_row([part.session], |row| {
-        Ok((from_integer(row, 0)?, from_integer(row, 1)?))
-    })?;
-    Ok(seen >= cells as u64 && passes >= CUT_OFF_PASSES as u64)
 }
 
 /// Adds what a part kept to what the store has once: as sessions do, the first value of a fact
 /// stays. What is another one later on the same host has changed; other hosts have others.
 fn put_once(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     part: &StoredPart,
     snapshot: &str,
     firsts: &mut BTreeMap<(String, String, String), String>,

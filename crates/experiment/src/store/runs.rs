@@ -11,7 +11,7 @@ use octavo_driver::{Counts, KindCounts, Latencies, Measurement, Outcomes};
 use octavo_units::ByteCount;
 use octavo_workload::{Audit, Condition, TransactionKind};
 use rusqlite::{
-    OptionalExtension, Row, RowIndex, Transaction, params, params_from_iter, types::Value,
+    Connection, OptionalExtension, Row, RowIndex, params, params_from_iter, types::Value,
 };
 
 use super::{
@@ -397,7 +397,7 @@ pub(super) fn kind_counts(
     Ok(KindCounts::with_outcomes(kind, outcomes, latencies))
 }
 
-fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rusqlite::Result<()> {
+fn put_figures(transaction: &Connection, id: i64, figures: &Figures) -> rusqlite::Result<()> {
     let load = &figures.load;
     // Where nothing waited, all of it is 0.
     let late = {
@@ -476,11 +476,7 @@ fn put_figures(transaction: &Transaction<'_>, id: i64, figures: &Figures) -> rus
     Ok(())
 }
 
-fn put_condition(
-    connection: &Transaction<'_>,
-    run: i64,
-    check: &Condition,
-) -> rusqlite::Result<()> {
+fn put_condition(connection: &Connection, run: i64, check: &Condition) -> rusqlite::Result<()> {
     connection
         .execute(
             "INSERT INTO consistency VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -519,7 +515,7 @@ pub(super) fn key(
 const SITTINGS_MAX: u32 = 10_000_000;
 
 /// Inserts a run anew, under its old number where it has one.
-fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqlite::Result<i64> {
+fn renew(transaction: &Connection, session: i64, run: &RunRecord) -> rusqlite::Result<i64> {
     let id: Option<i64> = transaction
         .query_row(
             "SELECT run FROM run
@@ -550,7 +546,7 @@ fn renew(transaction: &Transaction<'_>, session: i64, run: &RunRecord) -> rusqli
 }
 
 /// Keeps blocks of the runs that are there.
-fn put_warm_up(transaction: &Transaction<'_>, blocks: &[WarmUpBlock]) -> rusqlite::Result<()> {
+fn put_warm_up(transaction: &Connection, blocks: &[WarmUpBlock]) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(
         "INSERT INTO warm_up SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9
          FROM run WHERE sitting = ?1 AND cell = ?2 AND set_aside = 0",
@@ -571,7 +567,7 @@ fn put_warm_up(transaction: &Transaction<'_>, blocks: &[WarmUpBlock]) -> rusqlit
     Ok(())
 }
 
-fn put_slice(transaction: &Transaction<'_>, slice: &Slice) -> rusqlite::Result<()> {
+fn put_slice(transaction: &Connection, slice: &Slice) -> rusqlite::Result<()> {
     let time = |of: fn(&SessionTime) -> Option<Duration>| {
         let time = slice.spent.as_ref().and_then(of);
         time.map(|time| time.as_secs_f64())

@@ -635,3 +635,27 @@ fn what_the_kernel_shows_as_a_file_is_no_store() {
     let error = Store::open(Path::new("/proc/kmsg")).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }
+
+#[test]
+fn a_store_that_was_left_half_written_is_not_read_without_its_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("octavo.db");
+    drop(Store::open_or_create(&path).unwrap());
+    // As where nothing can be written: what would undo the half that is there cannot be played back.
+    std::fs::create_dir(directory.path().join("octavo.db-journal")).unwrap();
+    let refused = Store::open(&path).unwrap_err();
+    assert!(matches!(refused, StoreError::Journal { .. }), "{refused}");
+}
+
+#[test]
+fn a_path_is_no_uri_whatever_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(
+        super::no_uri(Path::new("file:a/octavo.db")),
+        Path::new("./file:a/octavo.db")
+    );
+    let path = directory.path().join("file:a?mode=memory");
+    drop(Store::open_or_create(&path).unwrap());
+    assert!(path.exists());
+    drop(Store::open(&path).unwrap());
+}

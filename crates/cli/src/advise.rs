@@ -217,7 +217,12 @@ pub(crate) fn plan_of(database: &str, flags: &CellFlags, storage: Storage) -> an
     let wanted = flags
         .data
         .map_or(DataSize::OverMemory(memory), DataSize::Given);
-    complete(&mut plan, wanted, flags.workload.rows())?;
+    plan.shape = flags.workload.shape().cloned();
+    complete(
+        &mut plan,
+        wanted,
+        &flags.workload.rows(flags.data.is_some()),
+    )?;
     // Before anything is loaded or modeled.
     plan.workload(plan.data[0])?;
     Ok(plan)

@@ -293,9 +293,10 @@ fn adopt_measured(
     if let ([data], None, true) = (
         &measured.data[..],
         flags.data,
-        flags.workload.rows().is_empty(),
+        flags.workload.rows(false).is_empty(),
     ) {
         plan.data = vec![*data];
+        plan.shape.clone_from(&measured.shape);
         taken.push("rows");
     }
     if flags.mix.mix.is_none() && flags.mix.distribution.is_none() {

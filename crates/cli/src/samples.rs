@@ -21,7 +21,7 @@ macro_rules! plans {
 
 /// All of them, the most wanted first.
 pub(crate) static SAMPLES: &[Sample] = plans! {
-    "page-size" "page-size-and-buffer" "own" "row-width" "journal-mode" "clients" "ramp" "torn-pages" "a-a"
+    "page-size" "page-size-and-buffer" "own" "key-value" "row-width" "journal-mode" "clients" "ramp" "torn-pages" "a-a"
 };
 
 /// The plans by their names, as a flag.

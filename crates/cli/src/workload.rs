@@ -3,15 +3,19 @@
 //! The flags themselves follow from the registry: `--workload`, and one for
 //! each parameter that a kind of rows has.
 
+use std::sync::Arc;
+
 use anyhow::{anyhow, bail};
 use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+    builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_experiment::{advise::DATA_OVER_MEMORY, dataset::Manifest};
+use octavo_experiment::{advise::DATA_OVER_MEMORY, dataset::Manifest, plan::file::read_shape};
 use octavo_report::number::join;
 use octavo_units::{ByteCount, Seed};
-use octavo_workload::{DataKind, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec};
+use octavo_workload::{
+    DataKind, Family, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec, shape::Shape,
+};
 
 use crate::failure::Failure;
 
@@ -19,11 +23,15 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct WorkloadFlags {
     name: Option<WorkloadName>,
+    /// Tables of keys and values, from a file.
+    shape: Option<Arc<Shape>>,
     /// Parameters of the rows by name.
     given: Vec<(&'static str, u64)>,
 }
 
 const WORKLOAD: &str = "workload";
+
+const SHAPE: &str = "shape";
 
 /// Adds the flags of these workloads to a command.
 fn augment(command: Command, registry: &Registry) -> Command {
@@ -39,19 +47,27 @@ fn augment(command: Command, registry: &Registry) -> Command {
         .help(format!(
             "Workload [default: the first that runs on the loaded rows, else {default}]"
         ));
+    let shape = Arg::new(SHAPE)
+        .long(SHAPE)
+        .value_name("FILE")
+        .value_parser(PathBufValueParser::new().try_map(|path| read_shape(&path)))
+        .help("Your own tables of keys and values, as a file says (docs/key-value.md)")
+        .hide_short_help(true);
     let flags = parameters(registry).into_iter().map(|(parameter, help)| {
         let flag = Arg::new(parameter.name)
             .long(parameter.name)
             .help(help)
             .hide_short_help(true);
         match parameter.unit {
-            Unit::Count => flag.value_name("N").value_parser(clap::value_parser!(u64)),
+            Unit::Count | Unit::Fingerprint => {
+                flag.value_name("N").value_parser(clap::value_parser!(u64))
+            }
             Unit::Bytes => flag
                 .value_name("SIZE")
                 .value_parser(|text: &str| text.parse().map(ByteCount::get)),
         }
     });
-    command.arg(workload).args(flags)
+    command.arg(workload).arg(shape).args(flags)
 }
 
 /// Each parameter once, with the help of all kinds of rows that have it.
@@ -63,7 +79,8 @@ fn parameters(registry: &Registry) -> Vec<(&'static Parameter, String)> {
         let Ok(default) = kind.data_spec(&[]) else {
             continue;
         };
-        for (parameter, value) in default.parameters() {
+        let shown = default.parameters();
+        for (parameter, value) in shown.filter(|(own, _)| own.unit != Unit::Fingerprint) {
             let help = format!("{} [default: {value}]", parameter.help);
             match found.iter_mut().find(|(own, _)| own.name == parameter.name) {
                 Some((_, all)) => *all += &format!("; {help}"),
@@ -83,6 +100,7 @@ fn read(matches: &ArgMatches, registry: &Registry) -> WorkloadFlags {
         });
     WorkloadFlags {
         name: matches.get_one(WORKLOAD).copied(),
+        shape: matches.get_one::<Arc<Shape>>(SHAPE).cloned(),
         given: given.collect(),
     }
 }
@@ -131,15 +149,40 @@ impl WorkloadFlags {
         self.name_or(WorkloadName::default())
     }
 
-    /// The parameters of rows that were given, by name.
-    pub(crate) fn rows(&self) -> &[(&'static str, u64)] {
-        &self.given
+    /// Tables of keys and values that were given.
+    pub(crate) fn shape(&self) -> Option<&Arc<Shape>> {
+        self.shape.as_ref()
+    }
+
+    /// The parameters of rows that were given, by name: those of a shape too, but for how much data there
+    /// is where that is `sized` otherwise.
+    pub(crate) fn rows(&self, sized: bool) -> Vec<(&'static str, u64)> {
+        let mut rows = self.given.clone();
+        for (name, value) in self.shape.iter().flat_map(|shape| shape.rows()) {
+            let is_given = rows.iter().any(|(given, _)| *given == name);
+            let scale = self
+                .family_of_shape()
+                .map(|family| family.data.scale().name);
+            if !is_given && !(sized && Some(name) == scale) {
+                rows.push((name, value));
+            }
+        }
+        rows
+    }
+
+    /// The family that takes the shape, where there is one.
+    fn family_of_shape(&self) -> Option<&'static Family> {
+        self.shape.as_ref()?;
+        let registry = Registry::standard();
+        let mut families = registry.families().iter().copied();
+        families.find(|family| family.takes_shape)
     }
 
     /// Refuses flags of Octavo's own rows where the user's are copied.
     pub(crate) fn refuse_rows(&self) -> anyhow::Result<()> {
-        match self.given.first() {
-            Some((flag, _)) => {
+        let given = self.given.iter().map(|(flag, _)| *flag);
+        match given.chain(self.shape.as_ref().map(|_| SHAPE)).next() {
+            Some(flag) => {
                 bail!("--{flag} is of Octavo's own rows: leave it out with --copy-of")
             }
             None => Ok(()),
@@ -149,7 +192,8 @@ impl WorkloadFlags {
     /// The workload that the flags name, or `other`. Refuses flags of other
     /// rows.
     fn name_or(&self, other: WorkloadName) -> anyhow::Result<WorkloadName> {
-        let name = self.name.unwrap_or(other);
+        let of_shape = self.family_of_shape().map(Family::first);
+        let name = self.name.or(of_shape).unwrap_or(other);
         for (flag, _) in &self.given {
             refuse_foreign(flag, &name.family().data)?;
         }
@@ -175,14 +219,21 @@ impl WorkloadFlags {
         let kind = &name.family().data;
         // Rows of another kind say nothing of this one; opening them will be
         // refused.
-        let data = match loaded.map(|loaded| loaded.data) {
-            Some(data) if data.kind().name == kind.name => data.with(&self.given),
-            _ => kind.data_spec(&self.given),
+        let is_same = |loaded: &&Manifest| loaded.data.kind().name == kind.name;
+        let loaded_rows = loaded.filter(is_same);
+        let shape = self.shape.clone();
+        let shape = shape.or_else(|| loaded_rows.and_then(|loaded| loaded.shape.clone()));
+        let data = match loaded_rows.map(|loaded| loaded.data) {
+            Some(data) if self.shape.is_none() => data.with(&self.given),
+            _ => kind.data_spec(&self.rows(false)),
         };
         let seed = seed
             .or_else(|| loaded.map(|loaded| loaded.seed))
             .unwrap_or(Seed::new(1));
-        Ok(WorkloadSpec::new(name, data.map_err(Failure::input)?, seed))
+        Ok(WorkloadSpec {
+            shape,
+            ..WorkloadSpec::new(name, data.map_err(Failure::input)?, seed)
+        })
     }
 }
 
@@ -198,7 +249,10 @@ pub(crate) fn for_check(
     mix: Option<&str>,
 ) -> Result<Box<dyn Workload>, Failure> {
     let name = first_on(loaded).unwrap_or_default();
-    let own = WorkloadSpec::new(name, loaded.data, loaded.seed);
+    let own = WorkloadSpec {
+        shape: loaded.shape.clone(),
+        ..WorkloadSpec::new(name, loaded.data, loaded.seed)
+    };
     let mixed = WorkloadSpec {
         mix: mix.map(str::to_owned),
         ..own.clone()
@@ -215,7 +269,7 @@ fn refuse_foreign(flag: &str, kind: &DataKind) -> anyhow::Result<()> {
     if kind.parameter(flag).is_some() {
         return Ok(());
     }
-    let own = kind.parameter_names();
+    let own = kind.given_names();
     let own = join(own.iter().map(|name| format!("--{name}")), ", ");
     let title = kind.title;
     bail!("--{flag} is not possible with {title}: its rows depend on {own}")
@@ -223,7 +277,7 @@ fn refuse_foreign(flag: &str, kind: &DataKind) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use octavo_workload::{Family, KindTrial, Member, Trial};
+    use octavo_workload::{KindTrial, Member, Trial};
 
     use super::*;
 
@@ -263,6 +317,7 @@ mod tests {
             help: "Adds one to a counter",
         }],
         takes_distribution: false,
+        takes_shape: false,
         is_divisible: false,
         trial: Trial {
             data: &[],

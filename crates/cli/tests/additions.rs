@@ -105,6 +105,7 @@ fn additions() -> [Addition; 4] {
             names: lower(workloads),
             is_in_texts: false,
             rooms: &[
+                "workload/src/key_value/",
                 "workload/src/lib.rs",
                 "workload/src/pgbench/",
                 "workload/src/registry.rs",

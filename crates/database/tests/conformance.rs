@@ -13,14 +13,18 @@
 
 mod support;
 
-use std::{env, fmt::Write, fs, hash::Hasher, ops::ControlFlow, path::Path, thread};
+use std::{env, fmt::Write, fs, hash::Hasher, ops::ControlFlow, path::Path, sync::Arc, thread};
 
 use octavo_database::{
     Database, DatabaseKind, DatabaseSpec, PageSizes, Registry, TableContent, contents,
     expected_contents,
 };
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{Outcome, Workload, WorkloadSpec, made_up::TALLY};
+use octavo_workload::{
+    Outcome, Workload, WorkloadSpec,
+    made_up::TALLY,
+    shape::{KeyOrder, Shape, ShapeTable, Spread},
+};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use support::{open_directory, page_size, settings, stock::STOCK};
 
@@ -101,7 +105,7 @@ fn databases_without_sql_leave_the_rows_of_sqlite() {
         ..WorkloadSpec::new(reports, data, SEED)
     };
     let with_reports = with_reports.build().unwrap();
-    for workload in trials.chain([with_reports]) {
+    for workload in trials.chain([with_reports, batches()]) {
         let workload = &*workload;
         let without_sql = |kind: &&DatabaseKind| ["libmdbx", "rocksdb"].contains(&kind.name);
         let kinds = [registry.default_kind()].into_iter();
@@ -136,6 +140,34 @@ fn databases_without_sql_leave_the_rows_of_sqlite() {
     }
 }
 
+/// Keys and values in transactions of several operations, with values on one page and on several.
+fn batches() -> Box<dyn Workload> {
+    let table = |name, order, values| ShapeTable {
+        order,
+        get: 3,
+        get_absent: 1,
+        put: 4,
+        insert: 3,
+        delete: 3,
+        range: 1,
+        ..ShapeTable::new(name, 1000, 20, values)
+    };
+    let values = |least, most| Spread::new(least, most).unwrap();
+    let tables = vec![
+        table("hashed", KeyOrder::Hashed, values(1, 40)),
+        table("counted", KeyOrder::Sequential, values(1, 9000)),
+    ];
+    let shape = Shape::new(20, tables).unwrap();
+    let registry = octavo_workload::Registry::standard();
+    let name = registry.find("key-value").unwrap();
+    let data = name.data_spec(&shape.rows()).unwrap();
+    let spec = WorkloadSpec {
+        shape: Some(Arc::new(shape)),
+        ..WorkloadSpec::new(name, data, SEED)
+    };
+    spec.build().unwrap()
+}
+
 /// Whether a database runs in this process and limits what that holds. While it does, the threads of
 /// other databases must not take memory: under control groups of version 1 the kernel then ends the
 /// process.
@@ -165,12 +197,15 @@ fn databases_without_sql_run_what_is_said_without_it() {
     for family in registry.families() {
         let workload = family.trial(SEED).unwrap();
         let accepted = database.accept_workload(&*workload);
-        let runs = ["tpcc", "ycsb", "pgbench"].contains(&family.data.name);
+        let runs = ["tpcc", "ycsb", "pgbench", "key-value"].contains(&family.data.name);
         match accepted {
             Ok(()) => assert!(runs, "{}", family.data.name),
             Err(error) => {
                 let text = error.to_string();
-                assert!(!runs && text.contains("TPC-C, YCSB or pgbench"), "{text}");
+                assert!(
+                    !runs && text.contains("TPC-C, YCSB, pgbench or Key-value"),
+                    "{text}"
+                );
             }
         }
     }

@@ -27,6 +27,7 @@ pub fn plan(database: TestedDatabase, workload: WorkloadName) -> Result<Plan, Ca
         mix: None,
         distribution: None,
         own: None,
+        shape: None,
         isolation: None,
         seed: Seed::new(1),
         margin: MARGIN,
@@ -127,6 +128,7 @@ fn smallest(plan: &Plan, given: &[(&str, u64)], size: DataSize) -> Result<DataSp
         let workload = WorkloadSpec {
             // Sizes do not depend on it, and this one takes no time to set up.
             distribution: family.takes_distribution.then_some(Distribution::Uniform),
+            shape: plan.shape.clone(),
             ..WorkloadSpec::new(plan.workload, at(value)?, plan.seed)
         };
         let workload = workload.build()?;

@@ -6,6 +6,7 @@ use std::{
     io::Write,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,7 +14,7 @@ use jiff::Timestamp;
 use octavo_database::{Database, DatabaseError, LoadReport};
 use octavo_storage::text;
 use octavo_units::{ByteCount, PageSize, Seed};
-use octavo_workload::{DataSpec, Workload, user::CopyOf};
+use octavo_workload::{DataSpec, Workload, shape::Shape, user::CopyOf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,9 @@ pub struct Manifest {
     /// Whose they are, where they are not Octavo's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<CopyOf>,
+    /// The tables and operations that describe them, where that is no part of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Arc<Shape>>,
     /// Origin of their random values.
     pub seed: Seed,
     /// Rows in all tables.
@@ -429,6 +433,7 @@ fn load(
         page_size: settings.page_size,
         data: settings.workload.data_spec(),
         copy_of: settings.workload.copy_of().cloned(),
+        shape: settings.workload.shape().cloned(),
         seed: settings.seed,
         rows: loaded.rows,
         size: loaded.size,

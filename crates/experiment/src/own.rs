@@ -179,6 +179,7 @@ pub fn plan(
         margin: MARGIN,
         design: Design::Race,
         data: vec![own::data(&users)],
+        shape: None,
         own: Some(Arc::new(users)),
         storages: vec![Storage::Own],
         page_sizes,

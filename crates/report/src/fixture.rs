@@ -83,6 +83,7 @@ fn plan(mib: &[u64]) -> Plan {
         mix: None,
         distribution: None,
         own: None,
+        shape: None,
         isolation: None,
         seed: Seed::new(1),
         margin: MARGIN,

@@ -226,6 +226,7 @@ mod tests {
         let check = CheckResult {
             loaded: Manifest {
                 copy_of: None,
+                shape: None,
                 format: 1,
                 octavo: String::new(),
                 loaded_at: "2026-03-01T12:00:00Z".parse().unwrap(),

@@ -53,6 +53,8 @@ pub enum Unit {
     Count,
     /// Bytes.
     Bytes,
+    /// Nothing: it tells rows apart, and follows from what a user names otherwise.
+    Fingerprint,
 }
 
 /// Why parameters of data were refused.
@@ -127,7 +129,7 @@ impl Parameter {
     /// A value with its unit, such as `1.5 KiB`.
     pub fn text(&self, value: u64) -> String {
         match self.unit {
-            Unit::Count => value.to_string(),
+            Unit::Count | Unit::Fingerprint => value.to_string(),
             Unit::Bytes => ByteCount::new(value).to_string(),
         }
     }
@@ -152,6 +154,13 @@ impl DataKind {
         self.parameters.iter().map(|own| own.name).collect()
     }
 
+    /// The names of those that a user can give.
+    pub fn given_names(&self) -> Vec<&'static str> {
+        let given = self.parameters.iter();
+        let given = given.filter(|own| own.unit != Unit::Fingerprint);
+        given.map(|own| own.name).collect()
+    }
+
     /// Data of this kind with these parameters by name, and the default of
     /// each that is not given.
     ///
@@ -166,7 +175,7 @@ impl DataKind {
             return Err(DataError::Parameter {
                 name: (*name).to_owned(),
                 title: self.title,
-                possible: self.parameter_names(),
+                possible: self.given_names(),
             });
         }
         let mut data = self.of_values(&[]);

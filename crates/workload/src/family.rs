@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     DataError, DataKind, DataSpec, Mix, MixError, Workload,
     keys::{Distribution, DistributionError},
+    shape::{Shape, ShapeError},
     user::Own,
 };
 
@@ -25,6 +26,8 @@ pub struct Family {
     pub members: &'static [Member],
     /// Whether the distribution of keys can be chosen.
     pub takes_distribution: bool,
+    /// Whether its tables are those of a [`Shape`].
+    pub takes_shape: bool,
     /// Whether a part of the rows is used as all of them are, so that a buffer of the same part
     /// misses as often: not where some rows are wanted much more often than others and all of
     /// them are one lot, as YCSB's.
@@ -105,6 +108,18 @@ pub enum WorkloadError {
         /// What people call the family.
         title: &'static str,
     },
+    /// A shape for a workload that has tables of its own.
+    #[error("a shape is not possible with {title}: it has tables of its own")]
+    NoShape {
+        /// What people call the family.
+        title: &'static str,
+    },
+    /// The rows are those of another shape.
+    #[error("the rows are of another shape: name the file with the shape that they were made by")]
+    OtherShape,
+    /// The shape cannot have so many keys.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// The user's own statements without any.
     #[error("the user's own statements are not there: give the scripts again")]
     Nothing,
@@ -269,6 +284,8 @@ pub struct WorkloadSpec {
     pub distribution: Option<Distribution>,
     /// The user's own rows and statements, of the workload that has them.
     pub own: Option<Arc<Own>>,
+    /// The tables and operations, of the workload that takes them; `None` for its own.
+    pub shape: Option<Arc<Shape>>,
 }
 
 impl WorkloadSpec {
@@ -281,14 +298,15 @@ impl WorkloadSpec {
             mix: None,
             distribution: None,
             own: None,
+            shape: None,
         }
     }
 
     /// Makes the workload.
     ///
     /// # Errors
-    /// When the rows are another family's, the mix cannot be read, or the
-    /// family takes no distribution.
+    /// When the rows are another family's or another shape's, the mix cannot be read, or the
+    /// family takes no distribution or no shape.
     pub fn build(&self) -> Result<Box<dyn Workload>, WorkloadError> {
         let family = self.name.family();
         if self.data.kind().name != family.data.name {
@@ -299,6 +317,11 @@ impl WorkloadSpec {
         }
         if self.distribution.is_some() && !family.takes_distribution {
             return Err(WorkloadError::Distribution {
+                title: family.data.title,
+            });
+        }
+        if self.shape.is_some() && !family.takes_shape {
+            return Err(WorkloadError::NoShape {
                 title: family.data.title,
             });
         }

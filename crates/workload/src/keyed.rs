@@ -23,6 +23,10 @@ pub struct Keyed {
     pub nulls: &'static [&'static str],
     /// What it answers with.
     pub answer: Answer,
+    /// Whether who sends it knows that the row is there, or is not there if it inserts it: then it
+    /// may be written without looking. Only of a row that is found by its whole key, and of an update
+    /// that sets all other columns.
+    pub is_blind: bool,
 }
 
 impl Keyed {
@@ -32,6 +36,13 @@ impl Keyed {
         changes: &[],
         nulls: &[],
         answer: Answer::Rows,
+        is_blind: false,
+    };
+
+    /// Nothing differs, and it is known whether the row is there.
+    pub(crate) const BLIND: Self = Self {
+        is_blind: true,
+        ..Self::DECLARED
     };
 
     /// Rows that the accesses say, and another answer.
@@ -345,6 +356,6 @@ mod tests {
                 holds(statement, keyed);
             }
         }
-        assert_eq!(families, 3);
+        assert_eq!(families, 4);
     }
 }

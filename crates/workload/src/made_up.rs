@@ -38,6 +38,7 @@ pub static TALLY: Family = Family {
         help: "Adds one to a counter",
     }],
     takes_distribution: false,
+    takes_shape: false,
     is_divisible: false,
     trial: Trial {
         data: &[],

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{DataSpec, Family, WorkloadError, WorkloadName, own, pgbench, tpcc, tpce, ycsb};
+use crate::{
+    DataSpec, Family, WorkloadError, WorkloadName, key_value, own, pgbench, tpcc, tpce, ycsb,
+};
 
 /// Families of workloads.
 #[derive(Clone, Debug)]
@@ -22,6 +24,7 @@ impl Registry {
                 &tpce::FAMILY,
                 &ycsb::FAMILY,
                 &pgbench::FAMILY,
+                &key_value::FAMILY,
             ],
         }
     }
@@ -176,7 +179,8 @@ mod tests {
                 "YCSB F",
                 "pgbench",
                 "pgbench -N",
-                "pgbench -S"
+                "pgbench -S",
+                "Key-value"
             ]
         );
         let ycsb: WorkloadName = "ycsb-b".parse().unwrap();

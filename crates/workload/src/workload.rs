@@ -11,6 +11,7 @@ use crate::{
     keyed::Keyed,
     population::Population,
     schema::Table,
+    shape::Shape,
     touch::TouchTracer,
     user::{CopyOf, Own},
 };
@@ -116,6 +117,10 @@ pub trait Workload: Send + Sync {
     }
     /// The user's own rows and statements, if it runs these.
     fn own(&self) -> Option<&Own> {
+        None
+    }
+    /// What describes its tables and operations, where that is no part of its family.
+    fn shape(&self) -> Option<&Arc<Shape>> {
         None
     }
     /// The database whose rows it runs on, where it makes none itself.

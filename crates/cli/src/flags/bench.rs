@@ -36,8 +36,7 @@ pub(crate) struct DataFlags {
     #[command(flatten)]
     pub(crate) workload: WorkloadFlags,
 
-    /// The database's page size [default: that of the loaded rows, else the
-    /// database's own]
+    /// Page size [default: that of the loaded rows, else the database's own]
     #[arg(long, value_name = "SIZE")]
     pub(crate) page_size: Option<PageSize>,
 
@@ -63,7 +62,7 @@ pub(crate) struct MixFlags {
     #[arg(long, value_name = "NAME=WEIGHT,...", hide_short_help = true)]
     pub(crate) mix: Option<String>,
 
-    /// Distribution of YCSB's keys: uniform, zipfian, true-zipfian, latest,
+    /// Distribution of keys of YCSB and key-value: uniform, zipfian, true-zipfian, latest,
     /// hotspot or sequential, with parameters such as
     /// zipfian:0.8 or hotspot:10/90 [default: the workload's]
     #[arg(long, value_name = "NAME", hide_short_help = true)]

@@ -13,6 +13,7 @@ mod external;
 mod file_systems;
 mod fleet;
 mod itself;
+mod key_value;
 mod kill_and_resume;
 mod metrics;
 mod outages;

@@ -21,6 +21,9 @@ pub(crate) enum KeyError {
     /// It would end the text.
     #[error("a text in a key has the character NUL")]
     Nul,
+    /// The key is a text as it is.
+    #[error("a key that is a text as it is cannot be anything else")]
+    NoText,
     /// No table of Octavo's has one in a key.
     #[error("a number with double precision is no part of a key")]
     Real,

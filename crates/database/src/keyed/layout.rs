@@ -1,6 +1,10 @@
 //! Which trees a workload's tables and indexes are, and what is in their keys.
 
-use octavo_workload::{Workload, connection::Value, schema::Table};
+use octavo_workload::{
+    Workload,
+    connection::Value,
+    schema::{Column, ColumnKind, Table},
+};
 
 use super::{
     TreeId,
@@ -81,6 +85,7 @@ impl Layout {
                     kinds: table.kinds(),
                     in_value: in_value.collect(),
                     in_key,
+                    are_plain: is_plain(table),
                 },
                 names: table.columns.iter().map(|column| column.name).collect(),
                 indexes,
@@ -142,18 +147,34 @@ impl TableLayout {
             false => key::push_number(bytes, number),
             true => {
                 for &column in &self.columns.in_key {
-                    key::push(bytes, of(column))?;
+                    self.push_key(bytes, of(column))?;
                 }
             }
         }
         Ok(())
     }
 
+    /// Appends a column to a key of this table.
+    pub(super) fn push_key(&self, bytes: &mut Vec<u8>, column: Value<'_>) -> Result<(), KeyError> {
+        match self.columns.are_plain {
+            true if row::push_plain(bytes, column) => Ok(()),
+            true => Err(KeyError::NoText),
+            false => key::push(bytes, column),
+        }
+    }
+
+    /// Appends a column to a value of this table.
+    pub(super) fn push_value(&self, bytes: &mut Vec<u8>, column: Value<'_>) {
+        if !self.columns.are_plain || !row::push_plain(bytes, column) {
+            row::push(bytes, column);
+        }
+    }
+
     /// Makes the value of a row.
     pub(super) fn write_value<'v>(&self, bytes: &mut Vec<u8>, of: impl Fn(usize) -> Value<'v>) {
         bytes.clear();
         for &column in &self.columns.in_value {
-            row::push(bytes, of(column));
+            self.push_value(bytes, of(column));
         }
     }
 
@@ -176,6 +197,24 @@ impl TableLayout {
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|own| *own == name)
     }
+}
+
+/// Whether a table's keys and values are texts as they are: see [`row`].
+pub(super) fn is_plain(table: &Table) -> bool {
+    let is_key = |column: &Column| table.primary_key.contains(&column.name);
+    let kinds = (
+        table.columns.iter().find(|column| is_key(column)),
+        table.columns.iter().find(|column| !is_key(column)),
+    );
+    let (Some(key), Some(value)) = kinds else {
+        return false;
+    };
+    table.columns.len() == 2
+        && table.primary_key.len() == 1
+        && table.indexes.is_empty()
+        && matches!(key.kind, ColumnKind::Char(_))
+        && matches!(value.kind, ColumnKind::Varchar(_))
+        && !value.nullable
 }
 
 fn column(table: &Table, name: &str) -> Option<usize> {

@@ -26,6 +26,17 @@ pub(super) struct Plan {
     /// The position of its first table.
     pub(super) table: usize,
     pub(super) work: Work,
+    /// How it writes where nothing has to be looked up before.
+    pub(super) blind: Option<Blind>,
+}
+
+/// How a row is written without looking.
+#[derive(Debug)]
+pub(super) struct Blind {
+    /// By the table's columns, the parameter of each.
+    pub(super) columns: Vec<Option<usize>>,
+    /// Whether the row is put. It is removed otherwise.
+    pub(super) puts: bool,
 }
 
 impl Plan {
@@ -185,8 +196,43 @@ fn plan(statement: &Statement, keyed: &Keyed, layout: &Layout) -> Option<Plan> {
     Some(Plan {
         sql: statement.sql,
         table: table.tree.0,
+        blind: blind(keyed, &work, table),
         work,
     })
+}
+
+/// `None` where a row has to be looked at: it has entries in indexes, is not found by its key, or keeps
+/// columns.
+fn blind(keyed: &Keyed, work: &Work, table: &TableLayout) -> Option<Blind> {
+    if !keyed.is_blind || !table.indexes.is_empty() || !table.has_key() {
+        return None;
+    }
+    let of_key = |find: &Find| {
+        let Way::Point(key) = &find.way else {
+            return None;
+        };
+        let mut columns = vec![None; table.names.len()];
+        for (column, parameter) in table.columns.in_key.iter().zip(key) {
+            columns[*column] = Some(*parameter);
+        }
+        Some(columns)
+    };
+    let (columns, puts) = match work {
+        Work::Insert(columns) => (columns.clone(), true),
+        Work::Delete(find) => (of_key(find)?, false),
+        Work::Update(find, sets) => {
+            let mut columns = of_key(find)?;
+            for set in sets.iter().filter(|set| set.change == Change::Set) {
+                columns[set.column] = Some(set.parameter);
+            }
+            if columns.contains(&None) {
+                return None;
+            }
+            (columns, true)
+        }
+        Work::Query(..) => return None,
+    };
+    Some(Blind { columns, puts })
 }
 
 fn insert(

@@ -2,7 +2,8 @@
 //!
 //! In a value, a column is a byte and what that says: 0 is NULL, 1 to 8 are as many bytes of a
 //! number (two's complement, the lowest first), and 16 is a text, whose length in bytes follows (LEB128)
-//! and then the text.
+//! and then the text. Of a table whose key is one text of fixed length and whose value is one text, both are
+//! as they are, without anything before or behind: what such a table asks for are bytes of keys and values.
 
 use std::cell::Cell;
 
@@ -16,6 +17,15 @@ use super::{field::Field, key};
 const NULL: u8 = 0;
 const NUMBER_MAX: u8 = 8;
 const TEXT: u8 = 16;
+
+/// Appends a text as it is; whether it was one.
+pub(super) fn push_plain(bytes: &mut Vec<u8>, column: Value<'_>) -> bool {
+    let Value::Text(text) = column else {
+        return false;
+    };
+    bytes.extend_from_slice(text.as_bytes());
+    true
+}
 
 /// Appends a column to a value.
 pub(super) fn push(value: &mut Vec<u8>, column: Value<'_>) {
@@ -96,6 +106,8 @@ pub(crate) struct Columns {
     pub(super) in_key: Vec<usize>,
     /// Those of the value, in its order.
     pub(super) in_value: Vec<usize>,
+    /// Whether key and value are one text each, as it is.
+    pub(super) are_plain: bool,
 }
 
 /// What is read of rows, in memory that is used again.
@@ -117,6 +129,19 @@ impl Read {
         key: &'r [u8],
         value: &'r [u8],
     ) -> Option<Row<'r>> {
+        if columns.are_plain {
+            self.ends.clear();
+            self.fields.clear();
+            self.fields.resize(columns.kinds.len(), Field::Null);
+            for &column in &columns.in_key {
+                self.fields[column] = Field::in_key(0, key.len())?;
+            }
+            for &column in &columns.in_value {
+                self.fields[column] = Field::text(false, 0, value.len())?;
+                self.ends.push(value.len());
+            }
+            return Some(self.at_hand(columns, key, value));
+        }
         self.key(columns.kinds.len(), &columns.in_key, key)?;
         let mut at = 0;
         for &column in &columns.in_value {
@@ -251,6 +276,7 @@ mod tests {
                 ],
                 in_key: Vec::new(),
                 in_value: vec![0, 1, 2, 3],
+                are_plain: false,
             };
             let mut read = Read::default();
             let row = read.row(&columns, &[], &value).unwrap();

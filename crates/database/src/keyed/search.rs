@@ -59,7 +59,8 @@ impl<E: Engine> Search<'_, E> {
         }
         let failure = match &self.find.way {
             Way::Point(columns) => {
-                self.write(&mut scratch.key, columns).map_err(refused)?;
+                self.write(&mut scratch.key, None, columns)
+                    .map_err(refused)?;
                 self.point(scratch, look)
             }
             Way::Part(part) => {
@@ -93,15 +94,15 @@ impl<E: Engine> Search<'_, E> {
     /// with.
     fn bounds(&self, part: &Part, scratch: &mut Scratch) -> Result<usize, KeyError> {
         let Scratch { key, end, .. } = scratch;
-        self.write(key, &part.equal)?;
+        self.write(key, part.index, &part.equal)?;
         let prefix = key.len();
         end.clear();
         end.extend_from_slice(key);
         if let Some(to) = part.to {
-            key::push(end, self.parameters[to.parameter])?;
+            self.push(end, part.index, self.parameters[to.parameter])?;
         }
         if let Some(from) = part.from {
-            key::push(key, self.parameters[from])?;
+            self.push(key, part.index, self.parameters[from])?;
         }
         if part.limit == Limit::Last {
             key.push(key::ABOVE);
@@ -109,10 +110,28 @@ impl<E: Engine> Search<'_, E> {
         Ok(prefix)
     }
 
-    fn write(&self, key: &mut Vec<u8>, parameters: &[usize]) -> Result<(), KeyError> {
+    /// Writes the first columns of a key: of an index, or else of the table.
+    fn write(
+        &self,
+        key: &mut Vec<u8>,
+        index: Option<usize>,
+        parameters: &[usize],
+    ) -> Result<(), KeyError> {
         key.clear();
         let mut values = parameters.iter().map(|at| self.parameters[*at]);
-        values.try_for_each(|value| key::push(key, value))
+        values.try_for_each(|value| self.push(key, index, value))
+    }
+
+    fn push(
+        &self,
+        key: &mut Vec<u8>,
+        index: Option<usize>,
+        value: Value<'_>,
+    ) -> Result<(), KeyError> {
+        match index {
+            None => self.table.push_key(key, value),
+            Some(_) => key::push(key, value),
+        }
     }
 
     fn part(

@@ -21,7 +21,7 @@ use super::{
     field::Field,
     key::{self, KeyError},
     layout::TableLayout,
-    plan::{Find, MatchKey, Plan, Reply, Set, Work},
+    plan::{Blind, Find, MatchKey, Plan, Reply, Set, Work},
     row::{self, Chosen, Made, Read, Row},
     search::{self, Search, damaged, holds},
 };
@@ -111,6 +111,9 @@ impl<E: Engine> Session<E> {
     fn change(&mut self, plan: &Plan, parameters: &[Value<'_>]) -> Result<u64> {
         let layout = Arc::clone(&self.layout);
         let table = &layout.tables[plan.table];
+        if let Some(blind) = &plan.blind {
+            return self.write_blindly(plan, table, blind, parameters);
+        }
         match &plan.work {
             Work::Insert(columns) => {
                 let of = |column: usize| columns[column].map_or(Value::Null, |at| parameters[at]);
@@ -120,6 +123,28 @@ impl<E: Engine> Session<E> {
             Work::Delete(find) => self.delete(plan, table, find, parameters),
             Work::Query(..) => Err(ConnectionError::other(plan.sql, "it is a query")),
         }
+    }
+
+    /// Writes a row of which it is known whether it is there.
+    fn write_blindly(
+        &mut self,
+        plan: &Plan,
+        table: &TableLayout,
+        blind: &Blind,
+        parameters: &[Value<'_>],
+    ) -> Result<u64> {
+        let Scratch { key, value, .. } = &mut self.scratch;
+        let of = |column: usize| blind.columns[column].map_or(Value::Null, |at| parameters[at]);
+        let refused = |error: KeyError| ConnectionError::other(plan.sql, error);
+        table.write_key(key, 0, of).map_err(refused)?;
+        match blind.puts {
+            true => {
+                table.write_value(value, of);
+                self.engine.put(table.tree, key, value)?;
+            }
+            false => self.engine.delete(table.tree, key)?,
+        }
+        Ok(1)
     }
 
     fn insert<'v>(
@@ -322,7 +347,7 @@ impl<E: Engine> Session<E> {
                             MatchKey::Parameter(parameter) => parameters[*parameter],
                             MatchKey::Column(column) => row.column(*column),
                         };
-                        if let Err(error) = key::push(&mut wanted, value) {
+                        if let Err(error) = other.push_key(&mut wanted, value) {
                             failed = Err(ConnectionError::other(plan.sql, error));
                             return ControlFlow::Break(());
                         }
@@ -370,7 +395,7 @@ fn changed(
             None => bytes.extend_from_slice(&row.value[begin..end]),
             Some(set) => {
                 let new = new_value(row.column(column), set.change, parameters[set.parameter]);
-                row::push(bytes, new);
+                table.push_value(bytes, new);
             }
         }
         begin = end;

@@ -5,7 +5,7 @@ use octavo_workload::{
     schema::{ColumnKind, Index, Table, TableId},
 };
 
-use super::Layout;
+use super::{Layout, layout::is_plain};
 use crate::estimate;
 
 /// A number and the byte before it.
@@ -17,6 +17,9 @@ const TEXT_MAX: u64 = 24;
 /// A row's key and value together.
 pub(crate) fn bytes_of_row(table: &Table) -> u64 {
     let is_text = |kind| matches!(kind, ColumnKind::Char(_) | ColumnKind::Varchar(_));
+    if is_plain(table) {
+        return table.row_bytes_mean.into();
+    }
     let columns = table.columns.iter();
     let numbers = columns.filter(|column| !is_text(column.kind)).count();
     let texts = table.columns.len() - numbers;
@@ -32,7 +35,9 @@ pub(crate) fn bytes_of_entry(table: &Table, index: &Index) -> u64 {
 
 /// A row's key; a number where the table has none.
 fn bytes_of_key(table: &Table) -> u64 {
-    bytes_of_columns(table, table.primary_key).max(NUMBER_BYTES)
+    let bytes = bytes_of_columns(table, table.primary_key).max(NUMBER_BYTES);
+    // Without the bytes around a text.
+    if is_plain(table) { bytes - 2 } else { bytes }
 }
 
 fn bytes_of_columns(table: &Table, names: &[&str]) -> u64 {

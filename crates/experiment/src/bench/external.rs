@@ -246,6 +246,7 @@ fn load(
             options: Vec::new(),
             page_size: server.page_size(),
             copy_of: None,
+            shape: workload.shape().cloned(),
             data: workload.data_spec(),
             seed: settings.seed,
             rows: loaded.rows,
@@ -350,6 +351,7 @@ mod tests {
         Note {
             loaded: Manifest {
                 copy_of: None,
+                shape: None,
                 format: FORMAT,
                 octavo: "1".into(),
                 loaded_at: Timestamp::UNIX_EPOCH,

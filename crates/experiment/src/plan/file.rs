@@ -16,6 +16,7 @@ mod prices;
 mod refusal;
 mod registries;
 mod section;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -33,6 +34,7 @@ pub use keys::FORMAT;
 pub use prices::read_prices;
 pub use refusal::{PlanFileError, Refused};
 pub use registries::Registries;
+pub use shape::read_shape;
 
 use super::{
     OwnSettings, Plan, SliceLength, Storage,

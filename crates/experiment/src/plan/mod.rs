@@ -16,6 +16,7 @@ use octavo_driver::Ramp;
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
     DataSpec, Workload, WorkloadError, WorkloadName, WorkloadSpec,
+    shape::Shape,
     user::{Own, Pace},
 };
 use rand::seq::SliceRandom;
@@ -55,6 +56,9 @@ pub struct Plan {
     /// The user's own rows and statements, of the workload that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Arc<Own>>,
+    /// The tables and operations of a key-value workload; `None` for its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Arc<Shape>>,
     /// Isolation level; `None` for each database's default.
     pub isolation: Option<Isolation>,
     /// Random seed, of rows, inputs, order and intervals.
@@ -408,6 +412,7 @@ impl Plan {
             mix: self.mix.clone(),
             distribution: self.distribution.as_deref().map(str::parse).transpose()?,
             own: self.own.clone(),
+            shape: self.shape.clone(),
             ..WorkloadSpec::new(self.workload, data, seed)
         }
         .build()
@@ -427,6 +432,7 @@ pub(crate) mod tests {
             mix: None,
             distribution: None,
             own: None,
+            shape: None,
             isolation: None,
             seed: Seed::new(1),
             margin: 0.03,

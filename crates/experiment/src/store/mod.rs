@@ -1077,6 +1077,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
             let named = scripts.map(|script| format!("{}@{}", script.name, script.weight));
             named.collect::<Vec<_>>().join(", ")
         });
+        let shape = plan.shape.as_ref().map(|shape| to_json(&**shape));
         let cpus: Vec<String> = plan.cpus.iter().map(|c| or_default(c.as_ref())).collect();
         [
             ("name", or_default(plan.name.as_ref())),
@@ -1094,6 +1095,7 @@ fn first_difference(stored: &Plan, wanted: &Plan) -> Option<(&'static str, Strin
                 digests.map_or("none", |_| "the server's").to_owned(),
             ),
             ("scripts", scripts.unwrap_or_else(|| "none".into())),
+            ("shape", shape.unwrap_or_else(|| "the workload's".into())),
             ("rows", list(&plan.data)),
             ("storage", list(&plan.storages)),
             ("seed", plan.seed.to_string()),

@@ -296,6 +296,7 @@ impl Scenario {
             mix: None,
             distribution: None,
             own: None,
+            shape: None,
             isolation: None,
             seed: Seed::new(1),
             margin: 0.03,

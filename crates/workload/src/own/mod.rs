@@ -40,6 +40,7 @@ pub static FAMILY: Family = Family {
         help: "Your statements on a copy of your data",
     }],
     takes_distribution: false,
+    takes_shape: false,
     is_divisible: false,
     trial: Trial {
         data: &[],

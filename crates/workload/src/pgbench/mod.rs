@@ -44,6 +44,7 @@ pub static FAMILY: Family = Family {
     },
     members: &script::MEMBERS,
     takes_distribution: false,
+    takes_shape: false,
     is_divisible: true,
     trial: Trial {
         data: &[("scale", 1)],

@@ -63,6 +63,7 @@ pub static FAMILY: Family = Family {
         },
     ],
     takes_distribution: false,
+    takes_shape: false,
     is_divisible: true,
     trial: Trial {
         data: &[("warehouses", 1)],

@@ -68,6 +68,7 @@ pub static FAMILY: Family = Family {
         help: "TPC-E-like, after revision 1.14",
     }],
     takes_distribution: false,
+    takes_shape: false,
     // A quarter of its customers missed 5 to 9% more often (PostgreSQL, 128 GiB with 4 GiB).
     is_divisible: false,
     trial: Trial {

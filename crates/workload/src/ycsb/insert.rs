@@ -6,11 +6,15 @@ use super::{
     answer::{UnexpectedAnswer, expect, failed},
     key::push_key,
     population::row_draws,
-    run_keys::{OpenKeys, RunKeys},
+    run_keys::RunKeys,
     schema::FIELDS,
     statements::{FIND, INSERT},
 };
-use crate::{Connection, ConnectionError, connection::Value, keys::AcknowledgedKeys};
+use crate::{
+    Connection, ConnectionError,
+    connection::Value,
+    keys::{AcknowledgedKeys, OpenKeys},
+};
 
 /// A record with its key number, kept until it is in the database or left to another client.
 /// Whatever fails, no key number is skipped.

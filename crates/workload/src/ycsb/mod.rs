@@ -64,6 +64,7 @@ pub static FAMILY: Family = Family {
     },
     members: &core::MEMBERS,
     takes_distribution: true,
+    takes_shape: false,
     is_divisible: false,
     trial: Trial {
         data: &[("records", 10_000)],

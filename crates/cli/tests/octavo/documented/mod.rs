@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 23] = [
+const RUN: [&str; 24] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -30,6 +30,7 @@ const RUN: [&str; 23] = [
     "docs/file-systems.md",
     "docs/fleet.md",
     "docs/how-to.md",
+    "docs/key-value.md",
     "docs/libmdbx.md",
     "docs/metrics.md",
     "docs/own-servers.md",
@@ -70,6 +71,18 @@ fn metrics_page_works() {
 #[test]
 fn libmdbx_page_works() {
     Scene::new().types("docs/libmdbx.md");
+}
+
+#[test]
+fn key_value_page_works() {
+    let scene = Scene::new();
+    let shape = block("docs/key-value.md", "toml", "[tables.accounts]");
+    // As many keys as are loaded in a moment.
+    let shape = shape
+        .replace("_000_000", "_000")
+        .replace("_500_000", "_500");
+    scene.write("shape.toml", &shape);
+    scene.types("docs/key-value.md");
 }
 
 #[test]

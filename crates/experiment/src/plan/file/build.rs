@@ -8,7 +8,7 @@ use octavo_driver::Ramp;
 use octavo_script::{Definitions, is_name};
 use octavo_units::{ByteCount, PageSize, Seed};
 use octavo_workload::{
-    DataSpec, WorkloadError, WorkloadName, own, user::Copying, ycsb::Distribution,
+    DataSpec, WorkloadError, WorkloadName, own, shape::Shape, user::Copying, ycsb::Distribution,
 };
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
     refusal::{SpanError, instead},
     registries::Registries,
     section::Sections,
+    shape,
     value::{
         Count, DURATION_MAX, DeferredValue, List, Quantity, SpannedValue, given, spans, values,
     },
@@ -33,12 +34,13 @@ pub(super) struct LocatedPlan {
 
 /// Builds the plan of a file.
 pub(super) fn plan(
-    sections: &Sections,
+    sections: &Sections<'_>,
     places: &Places,
     known: &Registries,
 ) -> Result<LocatedPlan, SpanError> {
     let (experiment, cells) = (&sections.experiment, &sections.cells);
     let own = own_database(sections)?;
+    let shape = shape::of_plan(&sections.workload, sections.tables.as_ref())?;
     let (workload, rows) = match &sections.workload.copy_of {
         Some(source) => {
             let unread = SpannedValue {
@@ -47,7 +49,7 @@ pub(super) fn plan(
             };
             (own::name(), vec![unread])
         }
-        None => workload(sections, places, known)?,
+        None => workload(sections, shape.as_ref(), places, known)?,
     };
     let specs = databases(sections, known)?;
     let databases = values(&specs)
@@ -84,6 +86,7 @@ pub(super) fn plan(
         mix: None,
         distribution: None,
         own: None,
+        shape: given(&shape),
         isolation: given(&cells.isolation),
         seed: Seed::new(given(&experiment.seed).map_or(1, |seed| seed.0)),
         margin: given(&experiment.margin).map_or(0.03, |margin| margin.0),
@@ -169,7 +172,7 @@ const OF_LOCKSTEP: [&str; 7] = [
 ];
 
 /// The ramp that each cell is, at its clients, where the file has one.
-fn ramp(sections: &Sections, places: &Places) -> Result<Option<SpannedValue<Ramp>>, SpanError> {
+fn ramp(sections: &Sections<'_>, places: &Places) -> Result<Option<SpannedValue<Ramp>>, SpanError> {
     let Some(keys) = &sections.clients else {
         return Ok(None);
     };
@@ -261,11 +264,13 @@ fn refuse_at<T>(entry: &SpannedValue<T>, error: &impl ToString) -> SpanError {
 }
 
 /// Whose data and statements are to be measured, where the file names a database to copy.
-fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
+fn own_database(sections: &Sections<'_>) -> Result<Option<OwnSettings>, SpanError> {
     let WorkloadKeys {
         name,
         mix,
         distribution,
+        shape,
+        operations,
         copy_of,
         sample,
         copy_rate,
@@ -293,8 +298,10 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
     };
     let rows = sections.parameters.iter();
     let rows = rows.filter_map(|(_, entries)| Some(&entries.first()?.span));
-    let named = [name, mix, distribution].into_iter().flatten();
+    let named = [name, mix, distribution, shape].into_iter().flatten();
     let others = named.map(|entry| &entry.span).chain(rows);
+    let others = others.chain(operations.iter().map(|entry| &entry.span));
+    let others = others.chain(sections.tables.iter().map(|(_, span)| span));
     if let Some(other) = others.min_by_key(|span| span.start) {
         return Err(SpanError::new(
             other,
@@ -359,7 +366,8 @@ fn own_database(sections: &Sections) -> Result<Option<OwnSettings>, SpanError> {
 /// The workload and its rows, each with the place of its last list's entry, or
 /// of the scale where there is no list.
 fn workload(
-    sections: &Sections,
+    sections: &Sections<'_>,
+    shape: Option<&SpannedValue<Arc<Shape>>>,
     places: &Places,
     known: &Registries,
 ) -> Result<(WorkloadName, List<DataSpec>), SpanError> {
@@ -381,8 +389,15 @@ fn workload(
         let reason = format!("workload '{name}' is not known: {}", instead(name, &names));
         SpanError::new(&given.span, reason)
     })?;
-    let kind = &workload.family().data;
+    let family = workload.family();
+    if let (Some(shape), false) = (shape, family.takes_shape) {
+        let title = family.data.title;
+        let reason = WorkloadError::NoShape { title }.to_string();
+        return Err(SpanError::new(&shape.span, reason));
+    }
+    let kind = &family.data;
     let scale = kind.scale().name;
+    let own = shape.map(|shape| shape.value.rows());
     // Of other families' parameters, the first in the file.
     let foreign = |(name, _): &&(&'static str, _)| kind.parameter(name).is_none();
     let mut given: Vec<_> = sections.parameters.iter().collect();
@@ -398,6 +413,13 @@ fn workload(
         let given = sections.parameters.iter();
         let given = given.clone().find(|(name, _)| *name == parameter.name);
         let Some((name, entries)) = given else {
+            let mut own = own.iter().flatten();
+            if let Some((name, value)) = own.find(|(name, _)| *name == parameter.name) {
+                let span = shape.map_or(0..0, |shape| shape.span.clone());
+                let value = Quantity(*value);
+                variants = combined(&variants, name, &[SpannedValue { value, span }]);
+                continue;
+            }
             if parameter.name == scale {
                 return Err(missing(
                     places,
@@ -432,7 +454,7 @@ fn workload(
 /// Takes mix and distribution, and refuses workloads that cannot be built.
 fn check_workload(
     plan: &mut Plan,
-    sections: &Sections,
+    sections: &Sections<'_>,
     rows: &[SpannedValue<DataSpec>],
 ) -> Result<(), SpanError> {
     let (mix, distribution) = (&sections.workload.mix, &sections.workload.distribution);
@@ -484,7 +506,7 @@ fn combined<T: Clone>(
 
 /// The databases with their options, each at its name or at the last of its
 /// options.
-fn databases(sections: &Sections, known: &Registries) -> Result<List<DatabaseSpec>, SpanError> {
+fn databases(sections: &Sections<'_>, known: &Registries) -> Result<List<DatabaseSpec>, SpanError> {
     let names = &sections.cells.database;
     distinct("database", names)?;
     let mut kinds: List<&'static DatabaseKind> = Vec::new();
@@ -564,7 +586,7 @@ pub(super) fn factors(known: &Registries) -> Vec<(&'static str, Factor)> {
 }
 
 /// The key that a factor's list has in the file.
-fn key_of(factor: Factor, sections: &Sections, known: &Registries) -> &'static str {
+fn key_of(factor: Factor, sections: &Sections<'_>, known: &Registries) -> &'static str {
     let several = |key: &str| {
         let options = sections
             .options
@@ -595,7 +617,7 @@ fn key_of(factor: Factor, sections: &Sections, known: &Registries) -> &'static s
 /// given; else the only list with several entries.
 fn compared(
     plan: &Plan,
-    sections: &Sections,
+    sections: &Sections<'_>,
     places: &Places,
     known: &Registries,
 ) -> Result<Factor, SpanError> {

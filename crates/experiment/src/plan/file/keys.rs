@@ -6,6 +6,7 @@ use octavo_database::Isolation;
 use octavo_driver::ClientSteps;
 use octavo_storage::file_system::FileSystem;
 use octavo_units::{ByteCount, PageSize};
+use octavo_workload::shape::Shape;
 use serde::Deserialize;
 
 use super::value::{
@@ -46,6 +47,9 @@ pub(super) struct RunKeys {
     pub(super) warm_up: Option<SpannedValue<Whole<0, 1_000_000_000>>>,
 }
 
+/// How many operations a transaction of tables of keys and values has.
+pub(super) type Operations = Count<{ Shape::OPERATIONS_MAX as u64 }>;
+
 /// `[workload]`: what is run, beside the parameters of its rows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -53,6 +57,10 @@ pub(super) struct WorkloadKeys {
     pub(super) name: Option<SpannedValue<String>>,
     pub(super) mix: Option<SpannedValue<String>>,
     pub(super) distribution: Option<SpannedValue<String>>,
+    /// A file with tables of keys and values.
+    pub(super) shape: Option<SpannedValue<String>>,
+    /// Of a transaction, where the plan has such tables itself.
+    pub(super) operations: Option<SpannedValue<Operations>>,
     /// The user's own database, in place of a name.
     pub(super) copy_of: Option<SpannedValue<String>>,
     /// Which part of its rows.

@@ -1,6 +1,7 @@
 //! The databases and workloads that a plan file can name.
 
 use octavo_database::Registry;
+use octavo_workload::Unit;
 
 /// All databases and workloads that a plan file can name. Their descriptions
 /// say which keys it can have.
@@ -31,9 +32,10 @@ impl Registries {
     pub(super) fn parameter_names(&self) -> Vec<&'static str> {
         let mut names = Vec::new();
         for family in self.workloads.families() {
-            for name in family.data.parameter_names() {
-                if !names.contains(&name) {
-                    names.push(name);
+            let parameters = family.data.parameters.iter();
+            for parameter in parameters.filter(|own| own.unit != Unit::Fingerprint) {
+                if !names.contains(&parameter.name) {
+                    names.push(parameter.name);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The sections of a plan file, read by serde.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 use toml::{
     Spanned,
@@ -21,15 +23,20 @@ use super::{
 pub(super) const SECTIONS: [&str; 6] =
     ["experiment", "run", "workload", "cells", "clients", PRICES];
 
+/// The tables of keys and values in `[workload]` or a file of their own.
+pub(super) const TABLES: &str = "tables";
+
 /// The section of prices, which say nothing of what is measured.
 pub(super) const PRICES: &str = "prices";
 
 /// A plan file's sections, each key read by itself.
-pub(super) struct Sections {
+pub(super) struct Sections<'i> {
     pub(super) head: TopLevelKeys,
     pub(super) experiment: Experiment,
     pub(super) run: RunKeys,
     pub(super) workload: WorkloadKeys,
+    /// The tables of keys and values that it has itself, and their place.
+    pub(super) tables: Option<(DeTable<'i>, Range<usize>)>,
     /// The parameters of rows that the file gives.
     pub(super) parameters: Vec<(&'static str, List<Quantity>)>,
     pub(super) cells: Cells,
@@ -41,13 +48,17 @@ pub(super) struct Sections {
     pub(super) prices: Option<PriceKeys>,
 }
 
-impl Sections {
+impl<'i> Sections<'i> {
     /// Takes the document apart. Each section is read by its struct, once the
     /// keys that a registry describes are out of it.
-    pub(super) fn read(mut document: DeTable<'_>, known: &Registries) -> Result<Self, SpanError> {
+    pub(super) fn read(mut document: DeTable<'i>, known: &Registries) -> Result<Self, SpanError> {
         let experiment = table(&mut document, "experiment")?;
         let run = table(&mut document, "run")?;
         let mut workload = table(&mut document, "workload")?;
+        let tables = match workload.get(TABLES).map(Spanned::span) {
+            Some(span) => Some((table(&mut workload, TABLES)?, span)),
+            None => None,
+        };
         let mut cells = table(&mut document, "cells")?;
         let has_clients = document.contains_key("clients");
         let clients = table(&mut document, "clients")?;
@@ -64,11 +75,14 @@ impl Sections {
                 }
             }
         }
+        let others = [&parameter_names[..], &[TABLES]].concat();
+        let workload: WorkloadKeys = read(workload, "[workload]", &others)?;
         Ok(Self {
             head,
             experiment: read(experiment, "[experiment]", &[])?,
             run: read(run, "[run]", &[])?,
-            workload: read(workload, "[workload]", &parameter_names)?,
+            workload,
+            tables,
             parameters,
             cells: read(cells, "[cells]", &option_names)?,
             options,

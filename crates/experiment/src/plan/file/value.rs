@@ -9,7 +9,10 @@ use octavo_storage::{
     file_system::{FileSystem, HERE},
 };
 use octavo_units::{ByteCount, PageSize, parse_duration};
-use octavo_workload::user::{PaceError, ShareError};
+use octavo_workload::{
+    shape::{Distribution, KeyOrder, Spread},
+    user::{PaceError, ShareError},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{self, Unexpected, Visitor},
@@ -268,6 +271,33 @@ impl<const MAX: u64> Count<MAX> {
     /// As 32 bits, which hold every `MAX` of a plan that is asked for so.
     pub(super) fn get(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl Written for Spread {
+    const FORMS: &'static str = "a whole number, or a range such as \"100..4000\"";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        Some(scalar.written()?.parse().map_err(text_of))
+    }
+}
+
+impl Written for Distribution {
+    const FORMS: &'static str = "a distribution such as \"uniform\" or \"zipfian:0.9\"";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        match scalar {
+            Scalar::Text(text) => Some(text.parse().map_err(text_of)),
+            _ => None,
+        }
+    }
+}
+
+impl Written for KeyOrder {
+    const FORMS: &'static str = "\"hashed\" or \"sequential\"";
+
+    fn read(scalar: Scalar<'_>) -> Option<Result<Self, String>> {
+        word(scalar, &Self::NAMES)
     }
 }
 

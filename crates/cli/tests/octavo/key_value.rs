@@ -1,0 +1,87 @@
+//! Tables of keys and values that a file describes.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{octavo, refused};
+
+const SHAPE: &str = "operations = 10\n\n[tables.accounts]\nkeys = 3_000\nkey-bytes = 20\n\
+                     value-bytes = 32\nget = 3\nput = 1\n\n[tables.history]\nkeys = 2_000\n\
+                     key-bytes = 12\nvalue-bytes = \"5..60\"\norder = \"sequential\"\nrange = 1\n\
+                     insert = 2\ndelete = 2\n";
+
+#[test]
+fn tables_of_a_file_are_measured_and_hold() {
+    let parent = tempfile::tempdir().unwrap();
+    let shape = parent.path().join("shape.toml");
+    fs::write(&shape, SHAPE).unwrap();
+    let work = parent.path().join("work");
+    let measured = |databases: &str, passes: u32| {
+        let mut octavo = octavo();
+        let output = octavo
+            .arg("advise")
+            .arg(&work)
+            .arg(format!("--database={databases}"))
+            .arg(format!("--shape={}", shape.display()))
+            .args(["--page-sizes=4K,16K", "--memory=1MiB", "--no-calibrate"])
+            .args(["--transactions=20", "--warm-up=40", "--json"])
+            .arg(format!("--passes={passes}"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), output.stdout, text)
+    };
+    let (code, printed, complaint) = measured("sqlite", 8);
+    assert_eq!(code, Some(0), "{complaint}");
+    let findings: Value = serde_json::from_slice(&printed).unwrap();
+    let plan = &findings["plan"];
+    assert_eq!(plan["shape"]["operations"], 10);
+    assert_eq!(plan["shape"]["tables"][1]["value-bytes"], "5..60");
+    assert_eq!(plan["data"][0]["keys"], 5000);
+
+    // The file is another one now: what was measured is of the one before.
+    fs::write(&shape, SHAPE.replace("get = 3", "get = 4")).unwrap();
+    let (code, _, complaint) = measured("sqlite", 9);
+    assert_eq!(code, Some(2), "{complaint}");
+    assert!(complaint.contains("shape"), "{complaint}");
+}
+
+#[test]
+fn a_bench_keeps_the_shape_beside_its_rows() {
+    let parent = tempfile::tempdir().unwrap();
+    let shape = parent.path().join("shape.toml");
+    fs::write(&shape, SHAPE).unwrap();
+    let work = parent.path().join("work");
+    let run = |arguments: &[&str]| {
+        let output = octavo().args(arguments).arg(&work).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let given = format!("--shape={}", shape.display());
+    run(&["load", &given, "--quiet"]);
+    run(&["bench", "--duration=1s", "--warm-up-time=0s", "--quiet"]);
+    fs::remove_file(&shape).unwrap();
+    let checked = run(&["check"]);
+    assert!(checked.contains("no keys are missing"), "{checked}");
+}
+
+#[test]
+fn a_file_that_cannot_be_is_refused_at_its_line() {
+    let parent = tempfile::tempdir().unwrap();
+    let (shape, new) = (parent.path().join("shape.toml"), parent.path().join("new"));
+    fs::write(&shape, SHAPE.replace("put = 1", "puts = 1")).unwrap();
+    let given = format!("--shape={}", shape.display());
+    let named = ["shape.toml:8", "has no 'puts'", "did you mean put?"];
+    refused(&["advise", &given], &new, &named);
+    fs::write(&shape, SHAPE).unwrap();
+    let named = ["shape is not possible with TPC-C"];
+    refused(
+        &["advise", &given, "--workload=tpcc", "--warehouses=1"],
+        &new,
+        &named,
+    );
+    let missing = ["advise", "--shape=missing.toml"];
+    refused(&missing, &new, &["missing.toml"]);
+}

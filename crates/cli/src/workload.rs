@@ -14,7 +14,8 @@ use octavo_experiment::{advise::DATA_OVER_MEMORY, dataset::Manifest, plan::file:
 use octavo_report::number::join;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
-    DataKind, Family, Parameter, Registry, Unit, Workload, WorkloadName, WorkloadSpec, shape::Shape,
+    DataKind, Family, Parameter, Registry, Unit, Workload, WorkloadError, WorkloadName,
+    WorkloadSpec, shape::Shape,
 };
 
 use crate::failure::Failure;
@@ -194,6 +195,10 @@ impl WorkloadFlags {
     fn name_or(&self, other: WorkloadName) -> anyhow::Result<WorkloadName> {
         let of_shape = self.family_of_shape().map(Family::first);
         let name = self.name.or(of_shape).unwrap_or(other);
+        if self.shape.is_some() && !name.family().takes_shape {
+            let title = name.family().data.title;
+            bail!(WorkloadError::NoShape { title });
+        }
         for (flag, _) in &self.given {
             refuse_foreign(flag, &name.family().data)?;
         }

@@ -115,6 +115,8 @@ fn additions() -> [Addition; 4] {
             ],
             elsewhere: &[
                 ("cli/src/documents.rs", "a page of docs/"),
+                ("cli/src/samples.rs", "a plan of plans/"),
+                ("cli/src/workload.rs", "a page of docs/"),
                 (
                     "script/src/expression.rs",
                     "the language of scripts, which a workload's program reads too",

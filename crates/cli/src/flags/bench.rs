@@ -36,7 +36,7 @@ pub(crate) struct DataFlags {
     #[command(flatten)]
     pub(crate) workload: WorkloadFlags,
 
-    /// Page size [default: that of the loaded rows, else the database's own]
+    /// Page size [default: the loaded rows', else its own]
     #[arg(long, value_name = "SIZE")]
     pub(crate) page_size: Option<PageSize>,
 

@@ -115,6 +115,7 @@ pub(super) const OF_WORKLOADS: &[&str] = &[
     "--records",
     "--scale",
     "--mix",
+    "--shape",
 ];
 
 /// The least rows of each workload, for commands that load some.

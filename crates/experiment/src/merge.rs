@@ -25,6 +25,7 @@ use crate::{
     directory::{DirectoryError, MARKER, REPORT, STORE, WorkDirectory},
     findings::{ClassParts, missing_parts},
     lockstep::Group,
+    own_sizes::ChosenSizes,
     part::{PartKind, StoredPart},
     plan::Plan,
     store::{PartPlan, PartRows, PutRows, RowsRead, Store, StoreError, Tables, plan_difference},
@@ -497,6 +498,7 @@ impl ReadPlan {
             kinds: self.kinds,
             groups: &self.groups,
             has_ramps: self.plan.ramp.is_some(),
+            check_fact: ChosenSizes::check_fact,
         }
     }
 

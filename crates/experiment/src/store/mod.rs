@@ -13,6 +13,7 @@ mod parts;
 mod prices;
 mod runs;
 mod steps;
+mod stored_part;
 #[cfg(test)]
 mod tests;
 mod warm_up;

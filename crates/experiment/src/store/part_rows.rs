@@ -12,15 +12,14 @@ use rusqlite::{
 
 use super::{
     CENTURY_S, PETABYTE, Store, StoreError, damage, from_integer, json,
-    parts::stored,
     runs::{kind_counts, record, slice, tree},
     seconds,
     steps::step,
+    stored_part::stored,
     warm_up::block,
 };
 use crate::{
     lockstep::{Group, Horizon},
-    own_sizes::ChosenSizes,
     part::{PartKind, PartOutcome, StoredPart},
     plan::Shard,
     record::{RunKey, Source},
@@ -48,22 +47,25 @@ type Check = fn(&Row<'_>, &mut RunSums, &[TransactionKind]) -> rusqlite::Result<
 /// The tables that have for each part what a store of one has once, and where that has it, with what finds a
 /// row out that cannot be read again.
 const OF_PARTS: [(&str, &str, CheckOnce); 3] = [
-    ("part_fact", "fact", |row| {
+    ("part_fact", "fact", |row, check| {
         let (topic, name): (String, String) = (row.get("topic")?, row.get("name")?);
         let value: String = row.get("value")?;
-        ChosenSizes::check_fact(&topic, &name, &value).map_err(|error| damage(&topic, error))
+        check(&topic, &name, &value).map_err(|error| damage(&topic, error))
     }),
-    ("part_calibration", "calibration", |row| {
+    ("part_calibration", "calibration", |row, _| {
         let profile = Profile::from_toml(&row.get::<_, String>("profile")?);
         let profile = profile.map(drop);
         profile.map_err(|error| damage("device profile", error))
     }),
     // Its numbers are checked as all are.
-    ("part_snapshot", "snapshot", |_| Ok(())),
+    ("part_snapshot", "snapshot", |_, _| Ok(())),
 ];
 
 /// Fails where a row cannot be read.
-type CheckOnce = fn(&Row<'_>) -> rusqlite::Result<()>;
+type CheckOnce = fn(&Row<'_>, FactCheck) -> rusqlite::Result<()>;
+
+/// Says why a fact cannot be read by who reads facts of its topic; by topic, name and value.
+pub(crate) type FactCheck = fn(&str, &str, &str) -> Result<(), serde_json::Error>;
 
 /// The values of a row, in the order of a statement.
 type Values = Vec<Value>;
@@ -80,6 +82,8 @@ pub(crate) struct PartPlan<'a> {
     pub(crate) groups: &'a [Group],
     /// Whether its cells are ramps, which have steps instead of slices.
     pub(crate) has_ramps: bool,
+    /// What facts have to be.
+    pub(crate) check_fact: FactCheck,
 }
 
 impl PartPlan<'_> {
@@ -586,7 +590,9 @@ fn read(
     let mut of_parts = Vec::with_capacity(OF_PARTS.len());
     for ((statements, once), (.., check)) in tables.of_parts.iter().zip(OF_PARTS) {
         let from = if is_merged { &statements.select } else { once };
-        of_parts.push(select(connection, from, &about.id, &mut |row| check(row))?);
+        of_parts.push(select(connection, from, &about.id, &mut |row| {
+            check(row, plan.check_fact)
+        })?);
     }
     Ok(PartRows {
         about: about.clone(),

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
 
 use super::{
-    CHANGED, Store, StoreError, damage, from_integer, migrations,
+    CHANGED, Store, StoreError, from_integer, migrations,
     part_rows::{PartPlan, Tables, is_merged, remove},
-    seconds,
+    stored_part::stored,
 };
 use crate::{
     lockstep::{BATCH_PASSES, Group},
-    part::{HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind, PartOutcome, StoredPart, class},
+    part::{Part, PartKind, PartOutcome, StoredPart, class},
     plan::Plan,
 };
 
@@ -371,59 +371,6 @@ impl Store {
     }
 }
 
-pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
-    let kind: String = row.get("kind")?;
-    let outcome: Option<String> = row.get("outcome")?;
-    let outcome = outcome.map(|name| {
-        let mut known = PartOutcome::ALL.into_iter().filter(|of| of.name() == name);
-        known.next().ok_or_else(|| damage("outcome", name))
-    });
-    let known = PartKind::ALL.into_iter().find(|of| of.name() == kind);
-    let count = |name: &str| -> rusqlite::Result<u32> {
-        let count: u32 = row.get(name)?;
-        match count < PARTS_MAX {
-            true => Ok(count),
-            false => Err(damage(name, count)),
-        }
-    };
-    let host_name: String = row.get("host_name")?;
-    if host_name.len() > HOST_NAME_MAX {
-        return Err(damage("length of a host's name", host_name.len()));
-    }
-    let parts: Option<i64> = row.get("parts")?;
-    let parts = parts.map(|_| count("parts")).transpose()?;
-    let number = count("number")?;
-    let kind = known.ok_or_else(|| damage("kind of part", kind))?;
-    let is_division = match (kind, parts) {
-        (PartKind::Sitting, parts) => parts != Some(0),
-        (PartKind::Shard, parts) => parts.is_some_and(|parts| number < parts),
-    };
-    if !is_division {
-        let parts = parts.map_or_else(|| "an unknown number".to_owned(), |parts| parts.to_string());
-        return Err(damage("number of a part", format!("{number} of {parts}")));
-    }
-    let started: String = row.get("started")?;
-    if let Err(error) = started.parse::<Timestamp>() {
-        return Err(damage("begin of a part", error));
-    }
-    Ok(StoredPart {
-        id: row.get("part")?,
-        session: row.get("session")?,
-        kind,
-        number,
-        parts,
-        host: Host {
-            id: row.get("host")?,
-            name: host_name,
-        },
-        octavo: row.get("octavo")?,
-        started,
-        outcome: outcome.transpose()?,
-        set_aside: row.get("set_aside")?,
-        spent_s: seconds(row, "elapsed_s")?.as_secs_f64(),
-    })
-}
-
 /// The part that began first.
 fn first_of(parts: &[StoredPart]) -> Option<&StoredPart> {
     parts.iter().min_by_key(|part| (part.began(), &part.id))
@@ -511,6 +458,7 @@ impl Worth {
             kinds: &[],
             groups,
             has_ramps: false,
+            check_fact: |_, _, _| Ok(()),
         };
         let cells = plan.cells_of(part).len() as u64;
         // A ramp has steps in the place of passes.

@@ -164,7 +164,8 @@ impl WorkloadFlags {
             let scale = self
                 .family_of_shape()
                 .map(|family| family.data.scale().name);
-            if !is_given && !(sized && Some(name) == scale) {
+            let is_sized = sized && Some(name) == scale;
+            if !is_given && !is_sized {
                 rows.push((name, value));
             }
         }

@@ -122,7 +122,7 @@ impl ShapeTable {
     /// has.
     pub(crate) fn key_bits(&self) -> u32 {
         const DIGITS_MAX: u32 = 12;
-        5 * self.key_bytes.min(DIGITS_MAX) & !1
+        (5 * self.key_bytes.min(DIGITS_MAX)) & !1
     }
 
     /// How many keys can be loaded with keys of this length. A quarter of all numbers: half of them

@@ -115,7 +115,6 @@ pub(super) const OF_WORKLOADS: &[&str] = &[
     "--records",
     "--scale",
     "--mix",
-    "--shape",
 ];
 
 /// The least rows of each workload, for commands that load some.

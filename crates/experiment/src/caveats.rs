@@ -25,6 +25,17 @@ pub struct MissedStatement {
     pub share: f64,
 }
 
+/// Page sizes below the blocks of a storage's file system.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BelowBlock {
+    /// Where.
+    pub storage: Storage,
+    /// A block.
+    pub block: ByteCount,
+    /// The page sizes that are smaller.
+    pub page_sizes: Vec<PageSize>,
+}
+
 /// A cell whose ratio moved.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MovedRatio {
@@ -284,12 +295,8 @@ pub enum Caveat {
     SharedBlocks,
     /// Pages are smaller than the file system's blocks.
     PageBelowBlock {
-        /// The smallest page size.
-        page_size: PageSize,
-        /// The largest block of those above it.
-        block: ByteCount,
-        /// Where.
-        storage: Storage,
+        /// Where, and which.
+        storages: Vec<BelowBlock>,
     },
     /// The file system begins where no block of its device does.
     Misaligned {

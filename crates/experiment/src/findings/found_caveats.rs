@@ -18,7 +18,7 @@ use super::{
     per_transaction::PerTransaction,
 };
 use crate::{
-    caveats::{Caveat, MovedRatio, YoungPasses},
+    caveats::{BelowBlock, Caveat, MovedRatio, YoungPasses},
     inputs::{Input, InputName},
     limits::{CREDIT_SHARE, StorageLimits},
     lockstep::{Batch, HOSTS_QUOTED, Movement},
@@ -253,20 +253,22 @@ fn number_of(findings: &Findings, storage: &Storage, name: &str) -> Option<u64> 
     facts.find(|(of, _)| *of == name)?.1.parse().ok()
 }
 
-/// The storage whose blocks are larger than pages by most.
+/// The storages whose blocks are larger than pages.
 pub(super) fn page_below_block(findings: &Findings) -> Option<Caveat> {
     let plan = &findings.plan;
-    let page_size = *plan.page_sizes.iter().min()?;
-    let blocks = plan.storages.iter().filter_map(|storage| {
+    let storages = plan.storages.iter().filter_map(|storage| {
         let block = number_of(findings, storage, "file_system_block_bytes")?;
-        Some((ByteCount::new(block), storage))
+        let block = ByteCount::new(block);
+        let below = plan.page_sizes.iter().filter(|size| size.bytes() < block);
+        let page_sizes: Vec<PageSize> = below.copied().collect();
+        (!page_sizes.is_empty()).then(|| BelowBlock {
+            storage: storage.clone(),
+            block,
+            page_sizes,
+        })
     });
-    let (block, storage) = blocks.max_by_key(|(block, _)| *block)?;
-    (block > page_size.bytes()).then(|| Caveat::PageBelowBlock {
-        page_size,
-        block,
-        storage: storage.clone(),
-    })
+    let storages: Vec<BelowBlock> = storages.collect();
+    (!storages.is_empty()).then_some(Caveat::PageBelowBlock { storages })
 }
 
 /// The first storage whose file system begins off the blocks of its device, unless the plan wants that.

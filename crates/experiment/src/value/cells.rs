@@ -332,6 +332,16 @@ fn name_settings(results: &[Results<'_>], found: &mut [UnpricedCell]) {
             });
         }
     }
+    let system = |one: &UnpricedCell| match one.cell.storage.file_system() {
+        Some(system) => format!("file system {system}"),
+        None => "the file system that is there".to_owned(),
+    };
+    let first = found.first().map(system);
+    if found.iter().any(|one| Some(system(one)) != first) {
+        for (one, names) in found.iter().zip(&mut names) {
+            names.push(system(one));
+        }
+    }
     // Classes of hosts of merged results.
     let are_classes = results.iter().any(|of| of.findings.fleet.is_some()) && results.len() > 1;
     for (one, names) in found.iter().zip(&mut names) {
@@ -354,9 +364,8 @@ fn storage_name(storage: &Storage, results: &str) -> String {
         Storage::Own => plain(results).to_owned(),
         Storage::Directory(path) => plain(&path.to_string_lossy()).to_owned(),
         Storage::Device(device) => device.clone(),
-        Storage::FileSystem { system, on } => {
-            format!("{system} on {}", storage_name(on, results))
-        }
+        // Whatever file system is made on it, it is what is paid for.
+        Storage::FileSystem { on, .. } => storage_name(on, results),
     }
 }
 

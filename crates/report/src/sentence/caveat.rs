@@ -4,7 +4,7 @@
 mod own;
 
 use octavo_experiment::{
-    caveats::{Caveat, MovedRatio, OverBudget, Severity, UnfilledCell, YoungPasses},
+    caveats::{BelowBlock, Caveat, MovedRatio, OverBudget, Severity, UnfilledCell, YoungPasses},
     findings::{Findings, WARM},
     lockstep::{HOSTS_MIN, HOSTS_QUOTED, Horizon},
     machine::{Cause, Disturbance},
@@ -206,16 +206,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                                  write of each block costs more than in use. Use ext4, or XFS \
                                  without reflink, to check."
             .into(),
-        Caveat::PageBelowBlock {
-            page_size,
-            block,
-            storage,
-        } => format!(
-            "Pages of {page_size} are smaller than the blocks of the file system ({block}{}), so a write \
-             may take a whole block, and read it before. Compare with --file-systems, such as \
-             ext4:1K,ext4:4K.",
-            of_storage(storage)
-        ),
+        Caveat::PageBelowBlock { storages } => page_below_block(findings, storages),
         Caveat::Misaligned {
             offset,
             block,
@@ -473,6 +464,27 @@ fn screened(
             true => "those that are left may not be the usual ones",
             false => "fewer are left to compare",
         }
+    )
+}
+
+/// Which pages are below which blocks, and what to compare where only one file system was measured.
+fn page_below_block(findings: &Findings, storages: &[BelowBlock]) -> String {
+    let one = |of: &BelowBlock| {
+        let sizes = of.page_sizes.iter().map(ToString::to_string);
+        let (sizes, block) = (list(sizes, "and"), of.block);
+        match &of.storage {
+            Storage::Own => format!("{sizes} below {block}"),
+            storage => format!("{sizes} below {block} of {}", storage.name()),
+        }
+    };
+    let which = storages.iter().map(one).collect::<Vec<_>>().join("; ");
+    let advice = match findings.plan.storages.as_slice() {
+        [Storage::Own] => " Compare with octavo advise --file-systems ext4:1K,ext4:4K.",
+        _ => "",
+    };
+    format!(
+        "Pages are smaller than the blocks of the file system ({which}), so a write through the OS cache \
+         may take a whole block, and read it before.{advice}"
     )
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    caveats::BelowBlock,
     lockstep::{BATCH_PASSES, Movement},
     plan::Storage,
 };
@@ -401,21 +402,18 @@ fn pages_below_blocks_and_partitions_off_blocks_are_caveats() {
         (None, None)
     );
     assert_eq!(tell(&[]), (None, None));
-    // 4 KiB is the smallest page; Windows XP's partitions began after 63 sectors.
+    // Of 4, 8 and 64 KiB; Windows XP's partitions began after 63 sectors.
     let (below, off) = tell(&[
         ("file_system_block_bytes", "16384"),
         ("offset_bytes", "32256"),
     ]);
-    let (block, storage) = (ByteCount::kib(16), Storage::Own);
-    let page_size = octavo_units::PageSize::kib(4);
-    assert_eq!(
-        below,
-        Some(Caveat::PageBelowBlock {
-            page_size,
-            block,
-            storage
-        })
-    );
+    let below_own = BelowBlock {
+        storage: Storage::Own,
+        block: ByteCount::kib(16),
+        page_sizes: [4, 8].map(octavo_units::PageSize::kib).into(),
+    };
+    let storages = vec![below_own.clone()];
+    assert_eq!(below, Some(Caveat::PageBelowBlock { storages }));
     let (offset, block) = (ByteCount::new(32_256), ByteCount::kib(4));
     let storage = Storage::Own;
     assert_eq!(
@@ -432,13 +430,21 @@ fn pages_below_blocks_and_partitions_off_blocks_are_caveats() {
     assert!(
         matches!(tell(&large).1, Some(Caveat::Misaligned { block, .. }) if block == ByteCount::kib(16))
     );
-    findings.plan.storages = vec![made.clone()];
-    findings.storage = vec![(
-        "file-system:xfs:16K: file_system_block_bytes".into(),
-        "16384".into(),
-    )];
+    findings.plan.storages = vec![Storage::Own, made.clone()];
+    let told = |name: &str| (name.to_owned(), "16384".to_owned());
+    findings.storage = vec![
+        told("file_system_block_bytes"),
+        told("file-system:xfs:16K: file_system_block_bytes"),
+    ];
+    let storages = vec![
+        below_own.clone(),
+        BelowBlock {
+            storage: made,
+            ..below_own
+        },
+    ];
     let found = found_caveats::page_below_block(&findings);
-    assert!(matches!(found, Some(Caveat::PageBelowBlock { storage, .. }) if storage == made));
+    assert_eq!(found, Some(Caveat::PageBelowBlock { storages }));
     // Where the plan says so, it is no mistake.
     findings.plan.storages = vec!["file-system:xfs:4K,offset=512".to_owned().into()];
     findings.storage = vec![(

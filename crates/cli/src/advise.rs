@@ -7,7 +7,7 @@ use octavo_experiment::{
     advise::{DataSize, complete, plan, sort_cells},
     campaign::{CampaignError, CampaignSettings, Requirements, campaign},
     own,
-    plan::{Level, OwnSettings, Plan, Storage},
+    plan::{Factor, Level, OwnSettings, Plan, Storage},
 };
 use octavo_report::number::list;
 use octavo_units::{ByteCount, PageSize};
@@ -181,6 +181,9 @@ fn settings(
         let ground = plan.storages[0].clone();
         let systems = systems.iter().cloned();
         plan.storages = systems.map(|of| ground.with_file_system(of)).collect();
+        if plan.page_sizes.len() == 1 && plan.storages.len() > 1 {
+            plan.compare = Factor::Storage;
+        }
     }
     let defaults = plan.databases[0].kind()?.defaults;
     let mut settings = CampaignSettings {

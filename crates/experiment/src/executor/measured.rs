@@ -322,12 +322,25 @@ impl Executor for MeasuredExecutor<'_> {
         let mut machine = machine::describe();
         machine.push(("confinement", confinement.to_owned()));
         let mut facts = vec![("machine".to_owned(), machine)];
-        for storage in &self.resolved.plan().storages {
+        let plan = self.resolved.plan();
+        let mut storages: Vec<&Storage> = plan.storages.iter().collect();
+        // What file systems are made on lies below them.
+        for ground in plan.storages.iter().map(Storage::ground) {
+            if !storages.contains(&ground) {
+                storages.push(ground);
+            }
+        }
+        for storage in storages {
             let topic = match storage {
                 Storage::Own => "storage".to_owned(),
                 other => format!("storage {other}"),
             };
-            let mut known = self.locations[storage].facts.known();
+            let mut known = match self.locations.get(storage) {
+                Some(location) => location.facts.known(),
+                None => Location::find(&self.resolved.directory(storage))
+                    .facts
+                    .known(),
+            };
             if storage.file_system().is_some() {
                 // Each mount gets another loop device, whatever is measured.
                 known.retain(|(name, _)| !OF_LOOP_DEVICES.contains(name));

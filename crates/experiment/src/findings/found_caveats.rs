@@ -273,7 +273,9 @@ pub(super) fn page_below_block(findings: &Findings) -> Option<Caveat> {
 
 /// The first storage whose file system begins off the blocks of its device, unless the plan wants that.
 pub(super) fn misaligned(findings: &Findings) -> Option<Caveat> {
-    let given = findings.plan.storages.iter();
+    let plan = &findings.plan;
+    // Also what file systems are made on.
+    let given = plan.storages.iter().flat_map(|of| [of, of.ground()]);
     let given = given.filter(|of| {
         of.file_system()
             .is_none_or(|of| of.offset() == ByteCount::ZERO)

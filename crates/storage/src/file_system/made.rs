@@ -14,7 +14,7 @@ use octavo_units::ByteCount;
 use rustix::{fs::OFlags, process::geteuid};
 
 use super::FileSystem;
-use crate::aligned::AlignedBuffer;
+use crate::{aligned::AlignedBuffer, direct::DirectIo};
 
 /// Why a file system is not there.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +65,10 @@ impl FileSystemError {
         !matches!(self, Self::Io { .. } | Self::Stopped)
     }
 }
+
+/// Why a loop device is of no use.
+const CACHED: &str = "the storage below would hold its file in memory, as it has no direct I/O for it: name \
+                      another storage, or an offset that is a multiple of its blocks";
 
 /// The file that a file system is in, in its directory, and while it is not whole.
 const IMAGE: &str = "image";
@@ -190,9 +194,24 @@ impl LoopDevice {
             .arg(file);
         let attached = said(&mut command, "mount")?;
         let path = attached.map_err(|said| refused("attach", system, said))?;
-        Ok(Self {
+        let device = Self {
             path: PathBuf::from(path.trim()),
-        })
+        };
+        // losetup succeeds without direct I/O, and ext4 with data=journal caches in spite of it.
+        let cached = matches!(DirectIo::of_path(file), DirectIo::Cached | DirectIo::Memory);
+        match device.is_direct() && !cached {
+            true => Ok(device),
+            false => Err(refused("use", system, CACHED.to_owned())),
+        }
+    }
+
+    /// Whether the kernel passes requests on past the page cache (Documentation/ABI/stable/sysfs-block,
+    /// `loop/dio`).
+    fn is_direct(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default();
+        let dio = Path::new("/sys/block").join(name).join("loop/dio");
+        // Where /sys is not there, losetup is believed.
+        fs::read_to_string(dio).map_or(true, |text| text.trim() == "1")
     }
 }
 
@@ -363,6 +382,14 @@ mod tests {
                 MountedFileSystem::mount(&system, &directory, size, &at, interrupted)
             };
             assert!(matches!(mount(&|| true), Err(FileSystemError::Stopped)));
+            // Memory has no direct I/O, whatever losetup says of it.
+            let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+            let held = MountedFileSystem::mount(&system, memory.path(), size, &at, &|| false);
+            assert!(
+                matches!(held, Err(FileSystemError::Refused { action: "use", .. })),
+                "{held:?}"
+            );
+            assert_eq!(loops_of(memory.path()), "");
             let mounted = mount(&|| false).unwrap();
             assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
             let facts = Location::find(&at).facts;

@@ -34,6 +34,8 @@ pub(super) struct Run {
     pub(super) count: u32,
     /// Keys that ranges read, by table.
     pub(super) lengths: Vec<Spread>,
+    /// Of each table, whether new keys come behind all others.
+    pub(super) are_sequential: Vec<bool>,
     /// The tables' names.
     pub(super) names: Vec<&'static str>,
 }
@@ -141,15 +143,20 @@ impl KeyValueClient {
             match step.operation {
                 Operation::Get | Operation::Range => {
                     let chooser = chooser.ok_or_else(no_chooser)?;
-                    step.number = Some(window.draw(chooser, draws));
+                    let number = window.draw(chooser, draws);
+                    step.number = Some(number);
                     if step.operation == Operation::Range {
                         let lengths = run.lengths[step.table];
                         step.length = lengths.by_bits(bits(draws));
+                        if run.are_sequential[step.table] {
+                            step.number = Some(window.back_from_the_end(number, step.length));
+                        }
                     }
                 }
                 Operation::GetAbsent => {
-                    let keys = window.choice().cast_signed();
-                    step.number = Some(draws.uniform(0, keys - 1).unsigned_abs());
+                    let (first, end) = window.bounds();
+                    let within = end.saturating_sub(first).max(1).cast_signed();
+                    step.number = Some(first + draws.uniform(0, within - 1).unsigned_abs());
                 }
                 Operation::Put => {
                     let chooser = chooser.ok_or_else(no_chooser)?;

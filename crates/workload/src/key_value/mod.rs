@@ -27,7 +27,7 @@ use crate::{
     keys::Distribution,
     population::Population,
     schema::{Column, ColumnKind, Table},
-    shape::{Declared, KEY, Operation, Shape, ShapeError, ShapeTable, VALUE},
+    shape::{Declared, KEY, KeyOrder, Operation, Shape, ShapeError, ShapeTable, VALUE},
     touch::TouchTracer,
 };
 use client::{KeyValueClient, Run};
@@ -265,7 +265,10 @@ impl Workload for KeyValue {
             kinds: declared.kinds,
             mix: self.operations.clone(),
             count: self.shape.operations(),
-            lengths: tables.map(|table| table.range_length).collect(),
+            lengths: tables.clone().map(|table| table.range_length).collect(),
+            are_sequential: tables
+                .map(|table| table.order == KeyOrder::Sequential)
+                .collect(),
             names: declared.names.clone(),
         });
         boxed(count, |index| {

@@ -89,6 +89,18 @@ impl Window {
         }
     }
 
+    /// The number of the oldest key, and the one behind the newest.
+    pub(super) fn bounds(&self) -> (u64, u64) {
+        (self.first.load(SeqCst), self.inserted.limit())
+    }
+
+    /// Where a range of keys that follow each other begins, so that it has `length` of them if the table has:
+    /// one that would run into the end begins earlier.
+    pub(super) fn back_from_the_end(&self, number: u64, length: u32) -> u64 {
+        let (first, end) = self.bounds();
+        number.min(end.saturating_sub(length.into()).max(first))
+    }
+
     /// Draws a key that is there, unless it is removed meanwhile: [`Self::may_be_gone`].
     ///
     /// Where keys are removed, as many are drawn from as were loaded: the newest. Each stays as

@@ -172,8 +172,9 @@ fn check_hosts(flags: &ValueFlags, results: &[Results<'_>]) -> Result<(), Failur
     match named.find(|of| !is_here(&of.name)) {
         None => Ok(()),
         Some(of) => Err(Failure::Input(anyhow!(
-            "--machine-price: no host '{}' here; name one that section Hosts of octavo report has",
-            of.name
+            "--machine-price: no host '{}' here; {}",
+            of.name,
+            Results::hosts_of_classes(results)
         ))),
     }
 }

@@ -446,6 +446,20 @@ pub enum Caveat {
         /// Of how many.
         of: usize,
     },
+    /// Hosts count as much as others though they have fewer passes than a sitting that was cut off needs.
+    HostsShort {
+        /// Which hosts.
+        hosts: Vec<String>,
+        /// Of how many.
+        of: usize,
+        /// The passes that a sitting needs that was cut off.
+        wanted: usize,
+    },
+    /// Hosts have exactly the same ratios, as copies of a store do.
+    SameFigures {
+        /// Which hosts.
+        hosts: Vec<String>,
+    },
     /// A level gave figures on some hosts alone, so that nothing is said of it.
     LevelOnFewHosts {
         /// In which group; empty when there is one.
@@ -481,13 +495,17 @@ pub enum Caveat {
     OtherClasses {
         /// Hosts of the class that figures are of.
         hosts: usize,
-        /// Those of the others.
+        /// Those of the others alone.
         others: usize,
+        /// Hosts of the first class that have parts in others, too.
+        changed: usize,
     },
     /// Classes of hosts have other verdicts.
     ClassesDiffer {
-        /// How many classes there are.
+        /// How many classes there are with enough hosts to say something of others.
         classes: usize,
+        /// How many there are in all.
+        of: usize,
     },
     /// Storage serves more at once after a rest than in the long run, and a cell that it holds up had that
     /// in each slice.
@@ -561,6 +579,10 @@ impl Caveat {
             | Self::NoReference { .. }
             | Self::ReadsPerMiss { .. } => Severity::Void,
             Self::SmallData { data, memory } if data <= memory => Severity::Void,
+            Self::PartsMissing { missing, of, .. } if u32::try_from(*missing) == Ok(*of) => {
+                Severity::Void
+            }
+            Self::HostsShort { hosts, of, .. } if mostly(hosts.len(), *of) => Severity::Choice,
             Self::RecordedInPart {
                 statements,
                 recorded,
@@ -598,6 +620,7 @@ impl Caveat {
             | Self::ClassesDiffer { .. }
             | Self::HostsAgainst { .. }
             | Self::OneMachine { .. }
+            | Self::SameFigures { .. }
             | Self::LevelOnFewHosts { .. }
             | Self::FewHosts { hosts: ..HOSTS_MIN }
             | Self::Credit { .. }
@@ -645,6 +668,7 @@ impl Caveat {
             | Self::RunsLost { .. }
             | Self::DoNotFit { .. }
             | Self::FewHosts { .. }
+            | Self::HostsShort { .. }
             | Self::PartsMissing { .. }
             | Self::PartsCutOff { .. }
             | Self::RunsFailed { .. } => Severity::Amount,
@@ -771,5 +795,20 @@ mod tests {
         };
         assert_eq!(small(32).severity(), Severity::Void);
         assert_eq!(small(33).severity(), Severity::Amount);
+        let short = |hosts: usize| Caveat::HostsShort {
+            hosts: vec!["h".into(); hosts],
+            of: 5,
+            wanted: 8,
+        };
+        assert_eq!(short(2).severity(), Severity::Amount);
+        assert_eq!(short(3).severity(), Severity::Choice);
+        let missing = |missing| Caveat::PartsMissing {
+            kind: PartKind::Sitting,
+            missing,
+            of: 3,
+            on: Vec::new(),
+        };
+        assert_eq!(missing(2).severity(), Severity::Amount);
+        assert_eq!(missing(3).severity(), Severity::Void);
     }
 }

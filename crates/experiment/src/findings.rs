@@ -57,7 +57,7 @@ pub struct Findings {
     pub command: Option<String>,
     /// The plan.
     pub plan: Plan,
-    /// Time of all sessions, in seconds.
+    /// Time of all sessions, in seconds, without that of parts that do not count.
     pub spent_s: f64,
     /// Of this, time within slices, all cells together, in seconds.
     pub measured_s: f64,
@@ -133,6 +133,10 @@ pub struct Findings {
     /// The parts of the plan and the hosts that carried them out, where it was divided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
+    /// All that is known of hosts of other classes than the first, which the rest is of: in the order of
+    /// [`Fleet::classes`].
+    #[serde(skip)]
+    pub other_classes: Vec<Self>,
     /// What a reader must know before believing the figures, the worst first.
     #[serde(serialize_with = "caveats::with_severity")]
     #[schemars(with = "Vec<caveats::Rated<'_>>")]
@@ -140,6 +144,14 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// What is known of hosts of a class, by its place in [`Fleet::classes`].
+    pub fn of_class(&self, place: usize) -> Option<&Self> {
+        match place.checked_sub(1) {
+            None => Some(self),
+            Some(place) => self.other_classes.get(place),
+        }
+    }
+
     /// Whether its intervals are over hosts, each being one figure.
     pub fn is_over_hosts(&self) -> bool {
         let classes = self.fleet.iter().flat_map(|fleet| fleet.classes.first());

@@ -1,6 +1,9 @@
 //! Findings made by hand: two memories, five page sizes, every decision, a
 //! failed run, a device's profile. Not measured anywhere.
 
+#[cfg(test)]
+#[path = "fixture/hosts.rs"]
+pub(crate) mod hosts;
 #[path = "fixture/profile.rs"]
 mod profile;
 #[cfg(test)]
@@ -481,6 +484,7 @@ fn build(plan: Plan, batches: u32) -> Findings {
         chosen_sizes: None,
         elsewhere: Vec::new(),
         fleet: None,
+        other_classes: Vec::new(),
         caveats: vec![Caveat::RunsFailed { runs: 1 }],
         plan,
     }

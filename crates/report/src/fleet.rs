@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use octavo_experiment::{
-    findings::{ClassFindings, ClassGroup, Findings, Fleet, HostFindings, HostSummary, LostPart},
+    caveats::Severity,
+    findings::{
+        ClassFindings, ClassGroup, Findings, Fleet, HostCell, HostFindings, HostSummary, LostPart,
+    },
     merge::Merged,
     part::{PartKind, PartOutcome, StoredPart},
     verdict::Verdict,
@@ -13,7 +16,7 @@ use crate::{
     document::{Block, Depth, Document, Section, Table},
     naming,
     number::{UNKNOWN, clock, count, counted, list, number, percent, ratio, ratio_interval},
-    sentence,
+    parts, sentence,
 };
 
 /// The hosts of a plan that was divided; nothing of another one.
@@ -23,7 +26,7 @@ pub(crate) fn section(findings: &Findings) -> Section {
         return section;
     };
     section.paragraph(counted_parts(fleet));
-    for class in &fleet.classes {
+    for (place, class) in fleet.classes.iter().enumerate() {
         if fleet.classes.len() > 1 {
             section.heading(class.class.clone());
         } else {
@@ -40,8 +43,18 @@ pub(crate) fn section(findings: &Findings) -> Section {
             });
             section.push(Block::List(answers.collect()));
         }
+        let own = findings.of_class(place).filter(|_| fleet.classes.len() > 1);
+        section.extend(own.and_then(sentence::confidence).map(|of| {
+            let what = capital(&of.what.to_lowercase());
+            Block::Paragraph(format!("{what}: {}", of.why))
+        }));
+        // Those of the first are above.
+        let others = own.filter(|_| place > 0);
+        section.push(Block::Warnings(
+            others.map(first_warnings).unwrap_or_default(),
+        ));
         // That of the first is among the answers.
-        let is_first = std::ptr::eq(class, &fleet.classes[0]);
+        let is_first = place == 0;
         if let Some(more) = sentence::more_hosts(findings, class).filter(|_| !is_first) {
             section.paragraph(more);
         }
@@ -67,6 +80,17 @@ pub(crate) fn section(findings: &Findings) -> Section {
     section
 }
 
+/// Warnings of a class that are told, if no more of them may change its answer. Chosen.
+const WARNINGS: usize = 3;
+
+/// What to know before believing the answer of a class: what may change it, else the first ones.
+fn first_warnings(findings: &Findings) -> Vec<String> {
+    let warnings = sentence::caveats(findings).enumerate();
+    let first = warnings
+        .filter(|(place, (severity, _))| *place < WARNINGS || *severity >= Severity::Choice);
+    first.map(|(_, (_, text))| text).collect()
+}
+
 /// How many parts there are, and on how many hosts.
 fn counted_parts(fleet: &Fleet) -> String {
     // One that changed is of several classes.
@@ -89,22 +113,13 @@ fn counted_parts(fleet: &Fleet) -> String {
     };
     let missing = match fleet.missing.as_slice() {
         [] => String::new(),
-        missing => {
-            let index = match fleet.kind {
-                PartKind::Sitting => String::new(),
-                PartKind::Shard => format!(
-                    " (array indices {}, which count from 0)",
-                    numbers(PartKind::Sitting, missing)
-                ),
-            };
-            format!(" Missing: {}{index}.", numbers(fleet.kind, missing))
-        }
+        missing => format!(" Missing: {}.", parts::named(fleet.kind, missing)),
     };
     let missing = match fleet.cut_off.as_slice() {
         [] => missing,
         cut_off => format!(
             " Cut off, or still at work: {}.{missing}",
-            numbers(fleet.kind, cut_off)
+            parts::numbers(fleet.kind, cut_off)
         ),
     };
     format!(
@@ -135,12 +150,9 @@ fn over_hosts(class: &ClassFindings) -> String {
     format!(
         "Each host gives one ratio, and intervals are Student's t over {}: they say what the mean of \
          many hosts like these would be. \"Next host\" is between what one more of them would lie.",
-        counted(class.hosts.len(), "host")
+        parts::compared_hosts(class)
     )
 }
-
-/// Ranges of numbers that are written out.
-const RANGES: usize = 8;
 
 /// A cell with its name in tables.
 type Named<'a> = (String, &'a HostFindings);
@@ -164,6 +176,13 @@ fn ratios(findings: &Findings, group: &ClassGroup, cells: &[Named<'_>]) -> Table
                 false => known(cell.ratio.as_ref().map(ratio_interval)),
             }
         })
+        .figure(("hosts", 3), |(_, cell)| {
+            let is_known = |of: &&HostCell| match cell.reference {
+                true => of.throughput.is_some(),
+                false => of.ratio.is_some(),
+            };
+            count(cell.by_host.iter().filter(is_known).count() as u64)
+        })
         .words(("next host", 2), |(_, cell)| match cell.reference {
             true => "1".into(),
             false => known(cell.next.as_ref().map(ratio_interval)),
@@ -174,6 +193,8 @@ fn ratios(findings: &Findings, group: &ClassGroup, cells: &[Named<'_>]) -> Table
         .prose("hosts that say the opposite", |(_, cell)| {
             match cell.against.as_slice() {
                 [] if cell.reference => String::new(),
+                // Of a level that too few hosts have there is nothing to contradict.
+                [] if cell.ratio.is_none() => UNKNOWN.into(),
                 [] => "none".into(),
                 hosts => list(hosts, "and"),
             }
@@ -215,10 +236,17 @@ fn hosts(fleet: &Fleet, class: &ClassFindings) -> Table {
         .label("host", |of: &HostSummary| of.host.name.clone())
         .words((parts, 1), |of| match of.parts.len() {
             0..=8 => {
-                let numbers = of.parts.iter().map(|number| shown(fleet.kind, *number));
+                let numbers = of
+                    .parts
+                    .iter()
+                    .map(|number| parts::shown(fleet.kind, *number));
                 numbers.collect::<Vec<_>>().join(", ")
             }
             many => count(many as u64),
+        })
+        .figure(("passes", 2), |of| match of.passes {
+            0 => UNKNOWN.into(),
+            passes => count(passes as u64),
         })
         .figure(("lost", 2), |of| count(of.lost as u64))
         .build()
@@ -227,7 +255,7 @@ fn hosts(fleet: &Fleet, class: &ClassFindings) -> Table {
 fn lost(fleet: &Fleet) -> Table {
     Table::with_rows("", &fleet.lost)
         .label(fleet.kind.name(), |of: &LostPart| {
-            shown(fleet.kind, of.number)
+            parts::shown(fleet.kind, of.number)
         })
         .words(("host", 1), |of| of.host.name.clone())
         .words(("end", 1), |of| end(of.outcome).to_owned())
@@ -238,48 +266,12 @@ fn lost(fleet: &Fleet) -> Table {
         .build()
 }
 
-/// Numbers of parts, in ranges: `3, 7 to 9`; of many ranges the first ones.
-fn numbers(kind: PartKind, numbers: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &number in numbers {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
-            _ => ranges.push((number, number)),
-        }
-    }
-    let shown_ranges = ranges
-        .iter()
-        .take(RANGES)
-        .map(|&(first, last)| match last - first {
-            0 => shown(kind, first),
-            1 => format!("{}, {}", shown(kind, first), shown(kind, last)),
-            _ => format!("{} to {}", shown(kind, first), shown(kind, last)),
-        });
-    let shown_ranges = shown_ranges.collect::<Vec<_>>().join(", ");
-    let hidden = ranges
-        .iter()
-        .skip(RANGES)
-        .map(|(first, last)| (last - first) as usize + 1);
-    match hidden.sum::<usize>() {
-        0 => shown_ranges,
-        hidden => format!("{shown_ranges} and {} more", count(hidden as u64)),
-    }
-}
-
 /// How a part ended.
 fn end(outcome: Option<PartOutcome>) -> &'static str {
     match outcome {
         Some(PartOutcome::Done) => "done",
         Some(PartOutcome::Incomplete) => "incomplete",
         None => "killed, or under way",
-    }
-}
-
-/// A part's number as people write it: sittings as `--sitting` does, shards as `--shard`.
-fn shown(kind: PartKind, number: u32) -> String {
-    match kind {
-        PartKind::Sitting => number.to_string(),
-        PartKind::Shard => number.saturating_add(1).to_string(),
     }
 }
 
@@ -302,12 +294,19 @@ pub fn merged(merged: &Merged) -> Document {
     let cut_off: Vec<u32> = cut_off.map(|part| part.number).collect();
     let cut_off = match cut_off.as_slice() {
         [] => String::new(),
-        cut_off => format!(" Cut off, or still at work: {}.", numbers(kind, cut_off)),
+        cut_off => format!(
+            " Cut off, or still at work: {}.",
+            parts::numbers(kind, cut_off)
+        ),
     };
     let missing = match merged.missing.as_slice() {
         [] => String::new(),
-        [only] => format!(" Missing: {} {}.", kind.name(), shown(kind, *only)),
-        missing => format!(" Missing: {}s {}.", kind.name(), numbers(kind, missing)),
+        [only] => format!(" Missing: {} {}.", kind.name(), parts::shown(kind, *only)),
+        missing => format!(
+            " Missing: {}s {}.",
+            kind.name(),
+            parts::numbers(kind, missing)
+        ),
     };
     section.paragraph(format!(
         "{} from {}; {} of {} {}.{cut_off}{missing}",
@@ -325,7 +324,7 @@ pub fn merged(merged: &Merged) -> Document {
     ));
     let parts: Vec<&StoredPart> = merged.parts.iter().collect();
     let table = Table::with_rows("", &parts)
-        .label(kind.name(), |part| shown(part.kind, part.number))
+        .label(kind.name(), |part| parts::shown(part.kind, part.number))
         .words(("host", 1), |part| part.host.name.clone())
         .words(("end", 1), |part| end(part.outcome).to_owned())
         .words(("counts", 1), |part| {
@@ -340,3 +339,7 @@ pub fn merged(merged: &Merged) -> Document {
     section.details("All attempts", vec![Block::Table(table)]);
     Document::new("Merged", [section])
 }
+
+#[cfg(test)]
+#[path = "fleet/tests.rs"]
+mod tests;

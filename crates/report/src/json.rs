@@ -72,6 +72,9 @@ pub(crate) struct WithSentences<T> {
     warnings: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<Confidence>,
+    /// That of each class of hosts, in their order, where a plan was divided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    class_confidence: Vec<Option<Confidence>>,
     #[serde(flatten)]
     value: T,
 }
@@ -114,8 +117,18 @@ pub fn findings_json(findings: &Findings) -> String {
         sentences: experiment::sentences(findings),
         warnings: Some(sentence::caveats(findings).map(|(_, text)| text).collect()),
         confidence: confidence(findings),
+        class_confidence: class_confidence(findings),
         value: findings,
     })
+}
+
+/// How far the answer of each class of hosts can be trusted.
+fn class_confidence(findings: &Findings) -> Vec<Option<Confidence>> {
+    let classes = findings.fleet.iter().flat_map(|fleet| &fleet.classes);
+    let places = 0..classes.count();
+    places
+        .map(|place| findings.of_class(place).and_then(confidence))
+        .collect()
 }
 
 /// The comparison of two stores as indented JSON, with what it says in words
@@ -125,6 +138,7 @@ pub fn compare_json(comparison: &Comparison, stores: [&Findings; 2]) -> String {
         sentences: compare::sentences(comparison),
         warnings: Some(compare::warnings(comparison, stores)),
         confidence: None,
+        class_confidence: Vec::new(),
         value: comparison,
     })
 }
@@ -136,6 +150,7 @@ pub fn value_json(value: &Value) -> String {
         sentences: sentence::value_sentences(value),
         warnings: Some(sentence::value_warnings(value)),
         confidence: None,
+        class_confidence: Vec::new(),
         value,
     })
 }
@@ -147,6 +162,7 @@ pub fn curve_json(curves: &TraceCurves) -> String {
         sentences: curve::sentences(curves),
         warnings: Some(curve::warnings(curves)),
         confidence: None,
+        class_confidence: Vec::new(),
         value: curves,
     })
 }

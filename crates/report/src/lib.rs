@@ -33,6 +33,7 @@ mod naming;
 pub mod number;
 mod open_metrics;
 pub mod outcome;
+mod parts;
 mod profile;
 mod ramp;
 mod ramps;

@@ -26,7 +26,9 @@ use crate::{
         UNKNOWN, bytes, count, join, joules, number, percent, percent_fine, ratio_interval,
         seconds, signed,
     },
-    sentence::{bound_word, contrast, covered, page_sizes, place, share_of_data, stall, word},
+    sentence::{
+        bound_word, contrast, covered, on_few_hosts, page_sizes, place, share_of_data, stall, word,
+    },
 };
 
 /// A known value in words, else a dash.
@@ -115,6 +117,7 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
             // Of what left, those at the look at which it left.
             let of_ratio = cell.ratio.map(|ratio| ratio.batches);
             let own = match findings.is_over_hosts() {
+                true if let Some(hosts) = on_few_hosts(findings, cell) => hosts,
                 true => cell.throughput.map_or(0, |of| of.batches),
                 false => cell.batches.len(),
             };

@@ -389,7 +389,12 @@ fn method(_: &Value) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use octavo_experiment::{findings::Findings, prices::Prices, value::Results};
+    use octavo_experiment::{
+        caveats::Caveat,
+        findings::Findings,
+        prices::Prices,
+        value::{Demand, Results},
+    };
 
     use super::*;
     use crate::{
@@ -489,5 +494,54 @@ mod tests {
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         assert_eq!(json["settings"][0]["curves"][0]["lacks"]["found"], 2);
         assert_eq!(json["cells"][0]["bill"]["machine"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn classes_without_a_price_and_with_doubts_are_named_by_their_hosts() {
+        let classes = ["n1", "n7"].map(|host| {
+            let mut findings = fixture::findings();
+            let others = [format!("{host}b"), format!("{host}c")];
+            let names = [host, &others[0], &others[1]];
+            let class = fixture::hosts::class(&findings, &format!("class of {host}"), &names);
+            findings.fleet = Some(fixture::hosts::fleet(vec![class]));
+            findings.caveats.clear();
+            if host == "n7" {
+                findings.caveats = vec![Caveat::NothingSent];
+            }
+            findings
+        });
+        let results = [0, 1].map(|place| Results {
+            name: "all",
+            findings: &classes[place],
+        });
+        let price = |host: &str| Prices {
+            memory: "5/GiB".parse().ok(),
+            hosts: vec![(host.to_owned(), "900".parse().unwrap())],
+            ..Prices::default()
+        };
+        let demand = Demand {
+            rate: octavo_units::Rate::per_second(1.0).unwrap(),
+            p99: None,
+        };
+        let found = Value::of_results(&results, price("n1"), &[], 1.0, Some(demand)).unwrap();
+        let said = words(&value(&found).terminal(200, false));
+        for wanted in [
+            "KiB pages on hosts like n7 (",
+            "Hosts like n7 have no price, which favors small memories and cheap storage: add \
+             --machine-price n7=2000",
+            "The answer of all for hosts like n7 has low confidence, and so have these figures: octavo \
+             report all --verbose says why.",
+        ] {
+            assert!(said.contains(wanted), "{wanted} in {said}");
+        }
+        assert!(!said.contains("for hosts like n1 has low"), "{said}");
+        let refused = Value::of_results(&results, price("x"), &[], 1.0, None).map(|_| ());
+        let refused = refused.err().map(|error| error.to_string());
+        let hosts = Results::hosts_of_classes(&results);
+        assert_eq!(
+            hosts,
+            "name one of n1, n1b, n1c (class of n1); or of n7, n7b, n7c (class of n7)"
+        );
+        assert!(refused.is_none_or(|said| said.contains(&hosts)));
     }
 }

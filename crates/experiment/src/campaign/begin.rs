@@ -152,7 +152,7 @@ fn carry_out(
     if !is_known && settings.command.is_some() && settings.part.is_none() {
         findings.elsewhere = predict_elsewhere(settings, &findings, &mut store, &monitor)?;
         store.extend_session(session, monitor.session())?;
-        findings.spent_s = store.time_spent()?.as_secs_f64();
+        findings.spent_s = store.time_counted()?.as_secs_f64();
     }
     Ok(findings)
 }

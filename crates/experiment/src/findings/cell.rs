@@ -466,7 +466,9 @@ impl<'a> ByCell<'a> {
             ratio: stands.ratio,
             over_advised: None,
             // Nothing is open of what was never measured.
-            decision: stands.decision.filter(|_| stands.throughput.is_some()),
+            decision: stands
+                .decision
+                .filter(|_| stands.throughput.is_some() || !stands.by_sitting.is_empty()),
             likely: stands.likely,
             expected: expected.next().map(|(_, expected)| *expected),
             inputs: self.predicted.inputs.of_cell(number).to_vec(),

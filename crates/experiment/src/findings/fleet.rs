@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::GroupFindings;
 use crate::{
+    caveats::{self, Caveat},
     lockstep::{Group, HOSTS_MIN, HostRatios},
     part::{Host, PartKind, PartOutcome, StoredPart},
     plan::Level,
@@ -33,6 +34,10 @@ pub struct Fleet {
     pub cut_off: Vec<u32>,
     /// Attempts that do not count, by host: slow hosts have more of them.
     pub lost: Vec<LostPart>,
+    /// Hosts of other classes that have nothing in the first one: each counts once.
+    pub other_hosts: usize,
+    /// Hosts of the first class that have parts in other classes, too: something of them changed.
+    pub changed_hosts: usize,
     /// The classes of hosts, the one that all other figures are of first.
     pub classes: Vec<ClassFindings>,
     /// How many classes have too few hosts to say anything of others, where the first one has enough.
@@ -72,6 +77,13 @@ pub struct ClassFindings {
     pub is_over_hosts: bool,
     /// What was found in each group.
     pub groups: Vec<ClassGroup>,
+    /// What to know before believing it, the worst first: of the first class it is what all the rest says.
+    #[serde(
+        serialize_with = "caveats::with_severity",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(with = "Vec<caveats::Rated<'_>>")]
+    pub caveats: Vec<Caveat>,
 }
 
 /// A host of a class.
@@ -82,8 +94,10 @@ pub struct HostSummary {
     pub host: Host,
     /// The numbers of its parts that count, from 0.
     pub parts: Vec<u32>,
-    /// How many of its attempts were cut off and do not count.
+    /// How many of its attempts were cut off and do not count, of those that were of this class.
     pub lost: usize,
+    /// Its passes that count, all sittings together: of its cells the fewest.
+    pub passes: usize,
 }
 
 /// A group of cells on the hosts of a class.
@@ -119,7 +133,8 @@ pub struct HostFindings {
     pub more_hosts: Option<usize>,
     /// What each host says.
     pub by_host: Vec<HostCell>,
-    /// The hosts that are on the other side of 1, beyond the margin.
+    /// The hosts whose own ratio is on the other side of 1 than that of all: where it is decided by more than
+    /// the margin, where it is open by however little.
     pub against: Vec<String>,
 }
 
@@ -139,6 +154,8 @@ pub(crate) struct ClassParts<'a> {
     pub(crate) class: String,
     pub(crate) parts: Vec<&'a StoredPart>,
     pub(crate) hosts: Vec<Host>,
+    /// Attempts of its hosts that were cut off and do not count.
+    lost: Vec<&'a StoredPart>,
 }
 
 impl<'a> ClassParts<'a> {
@@ -161,6 +178,7 @@ impl<'a> ClassParts<'a> {
                     class: class.clone(),
                     parts,
                     hosts,
+                    lost: Vec::new(),
                 }
             })
             .collect();
@@ -170,6 +188,16 @@ impl<'a> ClassParts<'a> {
                 .cmp(&order(one))
                 .then(one.class.cmp(&other.class))
         });
+        // Each is of the class that its own facts say, if its host has parts there that count, else of
+        // the first one in which its host has some: an early end leaves no facts.
+        let is_lost = |part: &StoredPart| !part.counts() && part.outcome != Some(PartOutcome::Done);
+        for (part, class) in parts.iter().zip(classes).filter(|(part, _)| is_lost(part)) {
+            let has_host = |of: &Self| of.hosts.contains(&part.host);
+            let own = all.iter().position(|of| of.class == *class && has_host(of));
+            if let Some(place) = own.or_else(|| all.iter().position(has_host)) {
+                all[place].lost.push(part);
+            }
+        }
         all
     }
 
@@ -190,14 +218,13 @@ impl<'a> ClassParts<'a> {
     /// What was found on its hosts.
     pub(crate) fn findings(
         &self,
-        parts: &[StoredPart],
         (groups, found): (&[Group], &[GroupFindings]),
         ratios: &HostRatios,
         margin: f64,
     ) -> ClassFindings {
         let name = |host: &usize| self.hosts.get(*host).map(|host| host.name.clone());
-        let hosts = self.hosts.iter().map(|host| {
-            let own = || parts.iter().filter(|part| part.host == *host);
+        let hosts = self.hosts.iter().enumerate().map(|(place, host)| {
+            let lost = self.lost.iter().filter(|part| part.host == *host);
             HostSummary {
                 host: host.clone(),
                 parts: self
@@ -206,9 +233,8 @@ impl<'a> ClassParts<'a> {
                     .filter(|part| part.host == *host)
                     .map(|part| part.number)
                     .collect(),
-                lost: own()
-                    .filter(|part| !part.counts() && part.outcome != Some(PartOutcome::Done))
-                    .count(),
+                lost: lost.count(),
+                passes: ratios.passes.get(&place).copied().unwrap_or_default(),
             }
         });
         let cells = |group: &Group, found: &GroupFindings| -> Vec<HostFindings> {
@@ -227,13 +253,12 @@ impl<'a> ClassParts<'a> {
                             .and_then(|of| of.get(&place))
                             .map(|log| log.exp()),
                     });
-                    let is_decided =
-                        matches!(found.decision, Some(Decision::Better | Decision::Worse));
-                    let against = of_hosts
-                        .filter(|_| is_decided && ratios.says_of_hosts())
-                        .map(|of| of.against(margin))
-                        .unwrap_or_default();
                     let is_open = found.decision == Some(Decision::Open);
+                    let tolerated = if is_open { 0.0 } else { margin };
+                    let against = of_hosts
+                        .filter(|_| found.ratio.is_some() && ratios.says_of_hosts())
+                        .map(|of| of.against(tolerated))
+                        .unwrap_or_default();
                     HostFindings {
                         level: found.level.clone(),
                         reference: found.reference,
@@ -263,6 +288,7 @@ impl<'a> ClassParts<'a> {
             is_over_hosts: ratios.says_of_hosts(),
             groups: of_groups.collect(),
             hosts: hosts.collect(),
+            caveats: Vec::new(),
         }
     }
 }
@@ -335,8 +361,14 @@ impl Fleet {
             (true, false, true) => Some(true),
             (true, false, false) => None,
         };
+        let (first, others) = match classes.split_first() {
+            Some((first, others)) => (names_of([first]), names_of(others)),
+            None => Default::default(),
+        };
         Some(Self {
             kind,
+            other_hosts: others.difference(&first).count(),
+            changed_hosts: others.intersection(&first).count(),
             wanted: numbers.end.saturating_sub(numbers.start),
             counted: counting.len(),
             missing: missing_parts(parts, groups),
@@ -357,6 +389,12 @@ impl Fleet {
     pub fn hosts(&self) -> usize {
         self.classes.first().map_or(0, |class| class.hosts.len())
     }
+}
+
+/// The hosts of classes, each once.
+fn names_of<'a>(classes: impl IntoIterator<Item = &'a ClassFindings>) -> BTreeSet<Host> {
+    let hosts = classes.into_iter().flat_map(|class| &class.hosts);
+    hosts.map(|of| of.host.clone()).collect()
 }
 
 /// The numbers that parts have, as far as it is known how many there are. Shards beyond the plan's groups have

@@ -11,7 +11,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Audit;
 
 use super::{
-    Findings, Fleet,
+    ClassFindings, Findings, Fleet,
     age::MissChange,
     cell::{ByCell, CellFindings, GroupFindings},
     own_rows::{found_other, of_own},
@@ -27,7 +27,7 @@ use crate::{
     plan::{Cell, Plan, Storage},
     record::{Figures, Source},
     statistics::Decision,
-    store::{NOT_RECORDED, PART, TIMED_BESIDE},
+    store::{CUT_OFF_PASSES, NOT_RECORDED, PART, TIMED_BESIDE},
     verdict::Verdict,
 };
 
@@ -169,17 +169,34 @@ pub(super) fn is_of_one_course(caveat: &Caveat) -> bool {
 pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let hosts = fleet.hosts();
-    if fleet.kind == PartKind::Sitting && hosts < HOSTS_QUOTED {
+    // Where nothing counts, all parts are missing.
+    if fleet.kind == PartKind::Sitting && (1..HOSTS_QUOTED).contains(&hosts) {
         caveats.push(Caveat::FewHosts { hosts });
     }
     caveats.extend(fleet.one_machine.iter().map(|hosts| Caveat::OneMachine {
         hosts: hosts.clone(),
     }));
+    let several = fleet.classes.first().filter(|class| class.hosts.len() > 1);
+    caveats.extend(several.into_iter().flat_map(same_figures));
     let main = fleet.classes.first().filter(|class| class.is_over_hosts);
+    let short: Vec<String> = main
+        .iter()
+        .flat_map(|class| &class.hosts)
+        .filter(|host| host.passes < CUT_OFF_PASSES)
+        .map(|host| host.host.name.clone())
+        .collect();
+    if !short.is_empty() {
+        caveats.push(Caveat::HostsShort {
+            hosts: short,
+            of: hosts,
+            wanted: CUT_OFF_PASSES,
+        });
+    }
     let groups = main.iter().flat_map(|class| &class.groups);
     for (group, cell) in groups.flat_map(|group| group.cells.iter().map(|cell| (&group.name, cell)))
     {
-        if !cell.against.is_empty() {
+        let is_decided = matches!(cell.decision, Some(Decision::Better | Decision::Worse));
+        if is_decided && !cell.against.is_empty() {
             caveats.push(Caveat::HostsAgainst {
                 group: group.clone(),
                 level: cell.level.clone(),
@@ -224,16 +241,17 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
             of: fleet.counted,
         });
     }
-    let others = fleet.classes.iter().skip(1).map(|class| class.hosts.len());
     if fleet.kind == PartKind::Sitting && fleet.classes.len() > 1 && fleet.agree != Some(false) {
         caveats.push(Caveat::OtherClasses {
             hosts,
-            others: others.sum(),
+            others: fleet.other_hosts,
+            changed: fleet.changed_hosts,
         });
     }
     if fleet.agree == Some(false) {
         caveats.push(Caveat::ClassesDiffer {
             classes: fleet.classes.len() - fleet.classes_too_small,
+            of: fleet.classes.len(),
         });
     }
     caveats
@@ -291,6 +309,22 @@ pub(super) fn misaligned(findings: &Findings) -> Option<Caveat> {
         })
     });
     found.into_iter().next()
+}
+
+/// Hosts of a class with exactly the same ratios in all cells: measured, no two are.
+fn same_figures(class: &ClassFindings) -> Vec<Caveat> {
+    let mut hosts: BTreeMap<Vec<Option<u64>>, Vec<String>> = BTreeMap::new();
+    for (place, host) in class.hosts.iter().enumerate() {
+        let cells = class.groups.iter().flat_map(|group| &group.cells);
+        let ratios = cells.map(|cell| Some(cell.by_host.get(place)?.ratio?.to_bits()));
+        let ratios: Vec<Option<u64>> = ratios.collect();
+        if ratios.iter().any(Option::is_some) {
+            let same = hosts.entry(ratios).or_default();
+            same.push(host.host.name.clone());
+        }
+    }
+    let same = hosts.into_values().filter(|hosts| hosts.len() > 1);
+    same.map(|hosts| Caveat::SameFigures { hosts }).collect()
 }
 
 /// The cell that may be too fast by most for what its storage served after rests, if that is more than does

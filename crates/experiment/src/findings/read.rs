@@ -20,7 +20,7 @@ use crate::{
     limits::StorageLimits,
     lockstep::{self, Horizon, HostRatios, Judgement, Slice, over_hosts},
     own_sizes::ChosenSizes,
-    part::StoredPart,
+    part::{StoredPart, tell_apart},
     plan::{Cell, Design, Plan},
     prediction::{Expected, OtherDisk},
     record::{Figures, Source},
@@ -36,7 +36,8 @@ impl Findings {
     /// # Errors
     /// When the store cannot be read or holds what Octavo does not write.
     pub fn read(store: &Store) -> Result<Option<Self>, StoreError> {
-        let parts = store.parts()?;
+        let mut parts = store.parts()?;
+        tell_apart(&mut parts);
         let mut read = Self::read_classes(store, &parts)?.into_iter();
         let Some((mut findings, first)) = read.next() else {
             // Without parts, or where none counts.
@@ -46,8 +47,15 @@ impl Findings {
             findings.add_fleet(store, &parts, Vec::new())?;
             return Ok(Some(findings));
         };
-        let others = read.map(|(_, class)| class);
-        findings.add_fleet(store, &parts, [first].into_iter().chain(others).collect())?;
+        let (mut classes, mut others) = (vec![first], Vec::new());
+        for (mut own, mut class) in read {
+            own.add_fleet(store, &parts, vec![class.clone()])?;
+            class.caveats = own.caveats.clone();
+            others.push(own);
+            classes.push(class);
+        }
+        findings.add_fleet(store, &parts, classes)?;
+        findings.other_classes = others;
         Ok(Some(findings))
     }
 
@@ -57,7 +65,8 @@ impl Findings {
     /// # Errors
     /// As [`Self::read`].
     pub fn by_class(store: &Store) -> Result<Vec<Self>, StoreError> {
-        let parts = store.parts()?;
+        let mut parts = store.parts()?;
+        tell_apart(&mut parts);
         let read = Self::read_classes(store, &parts)?;
         if read.is_empty() {
             return Ok(Self::read(store)?.into_iter().collect());
@@ -88,7 +97,7 @@ impl Findings {
             };
             let plan = &findings.plan;
             let found = (&*plan.groups(), &*findings.groups);
-            let of_class = class.findings(parts, found, &ratios, plan.margin);
+            let of_class = class.findings(found, &ratios, plan.margin);
             all.push((findings, of_class));
         }
         Ok(all)
@@ -194,7 +203,7 @@ impl Findings {
             octavo,
             created,
             command: store.command()?,
-            spent_s: store.time_spent()?.as_secs_f64(),
+            spent_s: store.time_counted()?.as_secs_f64(),
             measured_s: match is_ramps {
                 true => by_cell
                     .all()
@@ -247,6 +256,7 @@ impl Findings {
             chosen_sizes: ChosenSizes::of_store(store)?,
             elsewhere: OtherDisk::all(store)?,
             fleet: None,
+            other_classes: Vec::new(),
             caveats: Vec::new(),
             plan: plan.clone(),
         };

@@ -1,14 +1,17 @@
 //! Several hosts: what would the next one say?
 //!
-//! Hosts are the blocks. Each is judged by itself, with its own slices, its own screening and its own
-//! cost of checkpoints. Of a cell it gives one number, the mean over its sittings of the logarithm
-//! of the ratio to the reference. These numbers are a sample in the textbook's sense, and Student's
+//! Hosts are the blocks. Each sitting is judged by itself, with its own slices, its own screening and its
+//! own cost of checkpoints: its ratios are those of its own store. Of a cell a host gives one number, the
+//! mean over its sittings of the logarithm of the ratio to the reference. These numbers are a sample in the textbook's sense, and Student's
 //! t says the rest, with one degree of freedom fewer than there are hosts. More passes or sittings
 //! on a host make its number steadier and do not replace hosts: all batches in one pool, whose
 //! neighbors hang together within a sitting, give an interval of another question.
 //! `examples/hosts.rs` simulates both.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Borrow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{Group, Judgement, Levels, Rules, Slice, Unseated, judge};
 use crate::statistics::{
@@ -41,6 +44,9 @@ pub struct HostRatios {
     pub cells: BTreeMap<usize, CellOfHost>,
     /// The logarithm of the throughput a minute, by cell and host.
     pub throughputs: BTreeMap<usize, BTreeMap<usize, f64>>,
+    /// The passes of each host, all its sittings together: of its cells that took part in any, those of
+    /// the one with fewest.
+    pub passes: BTreeMap<usize, usize>,
 }
 
 impl HostRatios {
@@ -88,7 +94,8 @@ impl CellOfHost {
         Some(hosts - logs.len()).filter(|more| *more > 0)
     }
 
-    /// The hosts whose ratio is on the other side of 1 than the mean of all, by more than the margin.
+    /// The hosts whose ratio is on the other side of 1 than the mean of all, by more than the margin; with 0
+    /// for that, however little.
     pub fn against(&self, margin: f64) -> Vec<usize> {
         let center = mean(&self.all());
         let edge = margin.ln_1p();
@@ -105,7 +112,8 @@ impl CellOfHost {
 
 /// Has a judgement of all slices say of ratios and throughputs what the hosts say, each being one
 /// of a sample. `host_of` has the host of each sitting. Answers what each of them said. With fewer
-/// hosts than [`HOSTS_MIN`] the judgement stays as it is, of the sittings at hand.
+/// hosts than [`HOSTS_MIN`] the judgement stays as it is, of the sittings at hand, but for the ratio within
+/// each sitting: of several hosts it is that of the sitting alone, of which the host's figure is made.
 pub fn over_hosts(
     judgement: &mut Judgement,
     rules: &Rules,
@@ -115,22 +123,33 @@ pub fn over_hosts(
     host_of: &BTreeMap<u32, usize>,
 ) -> HostRatios {
     let hosts: BTreeSet<usize> = host_of.values().copied().collect();
+    let judge_own = |is_own: &dyn Fn(u32) -> bool| {
+        let own = slices.iter().filter(|slice| is_own(slice.key.sitting));
+        let own: Vec<Slice> = own.copied().collect();
+        let unseated = unseated.iter().filter(|(sitting, _)| is_own(*sitting));
+        let unseated = unseated.copied().collect();
+        judge(rules, groups, cells, &own, &unseated)
+    };
     let alone: Vec<(usize, Judgement)> = hosts
         .into_iter()
         .map(|host| {
-            let is_own = |sitting| host_of.get(&sitting) == Some(&host);
-            let own: Vec<Slice> = slices
-                .iter()
-                .filter(|slice| is_own(slice.key.sitting))
-                .copied()
-                .collect();
-            let unseated = unseated.iter().filter(|(sitting, _)| is_own(*sitting));
-            let unseated = unseated.copied().collect();
-            (host, judge(rules, groups, cells, &own, &unseated))
+            let sittings = host_of.iter().filter(|(_, of)| **of == host);
+            let sittings: Vec<u32> = sittings.map(|(sitting, _)| *sitting).collect();
+            let mut judged = judge_own(&|sitting| sittings.contains(&sitting));
+            if sittings.len() > 1 {
+                let apart = sittings.iter().map(|own| judge_own(&|of| of == *own));
+                take_sittings(&mut judged, &apart.collect::<Vec<_>>());
+            }
+            (host, judged)
         })
         .filter(|(_, judged)| judged.passes > 0)
         .collect();
-    let ratios = ratios(groups, &alone);
+    let mut ratios = ratios(groups, &alone);
+    ratios.passes = passes(slices, host_of);
+    if alone.len() > 1 {
+        let apart: Vec<&Judgement> = alone.iter().map(|(_, judged)| judged).collect();
+        take_sittings(judgement, &apart);
+    }
     if alone.len() < HOSTS_MIN {
         return ratios;
     }
@@ -140,8 +159,7 @@ pub fn over_hosts(
         let reference = group.reference_cell();
         for (&cell, candidate) in group.cells.iter().zip(&mut judged.candidates) {
             candidate.throughput = levels.throughput(cell, error_of_one(1));
-            // What few hosts say is not decided by them.
-            candidate.decision = (cell != reference).then_some(Decision::Open);
+            candidate.decision = None;
             candidate.ratio = None;
             candidate.likely = None;
             // Of hosts there is no order in time, and more time would not replace them. Parts measure all
@@ -153,10 +171,12 @@ pub fn over_hosts(
                 continue;
             }
             candidate.ratio = levels.ratio(cell, reference, error_of_one(rivals));
-            candidate.decision = candidate
-                .ratio
-                .as_ref()
-                .map(|ratio| decision(ratio, rules.margin));
+            // What few hosts say is not decided by them; of what no host says nothing is open.
+            let is_known = ratios.cells.contains_key(&cell);
+            candidate.decision = match &candidate.ratio {
+                Some(ratio) => Some(decision(ratio, rules.margin)),
+                None => is_known.then_some(Decision::Open),
+            };
             let one = levels.ratio(cell, reference, error_of_one(1));
             candidate.likely = one
                 .filter(|_| candidate.decision == Some(Decision::Open))
@@ -166,6 +186,36 @@ pub fn over_hosts(
     }
     judgement.levels = levels;
     ratios
+}
+
+/// Has the ratios within sittings be those that were found apart.
+fn take_sittings(judgement: &mut Judgement, apart: &[impl Borrow<Judgement>]) {
+    for (place, group) in judgement.groups.iter_mut().enumerate() {
+        for (own, candidate) in group.candidates.iter_mut().enumerate() {
+            let found = apart.iter().filter_map(|judged| {
+                let group = judged.borrow().groups.get(place)?;
+                Some(&group.candidates.get(own)?.by_sitting)
+            });
+            candidate.by_sitting = found.flatten().copied().collect();
+            candidate.by_sitting.sort_by_key(|(sitting, _)| *sitting);
+        }
+    }
+}
+
+/// The passes of each host: of its cells that took part in any, those of the one with fewest.
+fn passes(slices: &[Slice], host_of: &BTreeMap<u32, usize>) -> BTreeMap<usize, usize> {
+    let mut by_cell: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for slice in slices {
+        if let Some(&host) = host_of.get(&slice.key.sitting) {
+            *by_cell.entry((host, slice.key.cell)).or_default() += 1;
+        }
+    }
+    let mut fewest: BTreeMap<usize, usize> = BTreeMap::new();
+    for ((host, _), passes) in by_cell {
+        let of_host = fewest.entry(host).or_insert(passes);
+        *of_host = passes.min(*of_host);
+    }
+    fewest
 }
 
 /// What each host says of each cell.
@@ -267,12 +317,12 @@ fn add(logs: &BTreeMap<usize, f64>, mut add: impl FnMut(BatchMean)) {
 
 #[cfg(test)]
 mod tests {
-    use octavo_units::Seed;
+    use octavo_units::{ByteCount, Seed};
     use rand::RngExt;
 
     use super::*;
     use crate::lockstep::{
-        Horizon,
+        Horizon, SessionTime,
         simulated::{Machine, QUIET, normal},
     };
 
@@ -408,6 +458,75 @@ mod tests {
         assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.03), [2]);
         assert_eq!(cell(&[-0.2, -0.2, 0.1]).against(0.03), [2]);
         assert_eq!(cell(&[0.2, 0.1]).against(0.03), [] as [usize; 0]);
+        // However little, where it is open.
+        assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.0), [2, 3]);
+    }
+
+    /// The ratio in a sitting as that one's own store has it.
+    fn alone(slices: &[Slice], sitting: u32) -> Interval {
+        let own = slices.iter().filter(|slice| slice.key.sitting == sitting);
+        let own: Vec<Slice> = own.copied().collect();
+        let judged = judge(&RULES, &groups(), 2, &own, &Unseated::new());
+        judged.groups[0].candidates[1].by_sitting[0].1
+    }
+
+    #[test]
+    fn ratios_of_sittings_are_those_of_their_own_stores_and_make_the_figure_of_their_host() {
+        for hosts in [2, 4] {
+            let (mut slices, host_of) = fleet(hosts, 0.1, 0.03, Seed::new(8));
+            // Checkpoints cost other times on each host, and are not in every sitting.
+            for slice in &mut slices {
+                let sitting = slice.key.sitting;
+                slice.log_bytes = ByteCount::new(1000 * (1 + slice.key.cell as u64));
+                let share = match slice.key.pass % 4 {
+                    0 => 0.1 * f64::from(sitting % 3),
+                    _ => 0.0,
+                };
+                slice.spent = Some(SessionTime {
+                    checkpoint: slice.elapsed.mul_f64(share),
+                    ..SessionTime::default()
+                });
+            }
+            let seated = Unseated::new();
+            let (groups, mut judgement) = (groups(), judge(&RULES, &groups(), 2, &slices, &seated));
+            let pooled = judgement.groups[0].candidates[1].by_sitting.clone();
+            let of_plan = (&*groups, 2);
+            let ratios = over_hosts(&mut judgement, &RULES, of_plan, &slices, &seated, &host_of);
+            let by_sitting = &judgement.groups[0].candidates[1].by_sitting;
+            assert_ne!(*by_sitting, pooled);
+            assert_eq!(by_sitting.len(), host_of.len());
+            for (sitting, ratio) in by_sitting {
+                assert_eq!(*ratio, alone(&slices, *sitting), "sitting {sitting}");
+            }
+            for (host, log) in &ratios.cells[&1].logs {
+                let own = by_sitting.iter().filter(|(of, _)| host_of[of] == *host);
+                let own: Vec<f64> = own.map(|(_, ratio)| ratio.estimate.ln()).collect();
+                assert!((mean(&own) - log).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn what_two_of_four_hosts_say_is_open_and_what_none_says_is_not_measured() {
+        let (mut slices, host_of) = fleet(4, 0.1, 0.0, Seed::new(5));
+        let of = |slices: &[Slice]| {
+            let mut judgement = judge(&RULES, &groups(), 2, slices, &Unseated::new());
+            let of_plan = (&*groups(), 2);
+            over_hosts(
+                &mut judgement,
+                &RULES,
+                of_plan,
+                slices,
+                &Unseated::new(),
+                &host_of,
+            );
+            let candidate = &judgement.groups[0].candidates[1];
+            (candidate.ratio, candidate.decision)
+        };
+        slices.retain(|of| of.key.cell == 0 || host_of[&of.key.sitting] < 2);
+        assert_eq!(of(&slices), (None, Some(Decision::Open)));
+        slices.retain(|of| of.key.cell == 0);
+        assert_eq!(of(&slices), (None, None));
     }
 
     #[test]
@@ -424,22 +543,12 @@ mod tests {
         let mut judgement = judge(&RULES, &groups, 2, &slices, &seated);
         let of_plan = (&*groups, 2);
         let ratios = over_hosts(&mut judgement, &RULES, of_plan, &slices, &seated, &host_of);
-        // By hand, from the slices of each host's sittings.
+        // By hand, from the slices of each sitting.
         let logs: Vec<f64> = (0..5)
             .map(|host| {
                 let own = host_of.iter().filter(|(_, of)| **of == host);
                 let by_sitting: Vec<f64> = own
-                    .map(|(sitting, _)| {
-                        let own: Vec<Slice> = slices
-                            .iter()
-                            .filter(|slice| host_of[&slice.key.sitting] == host)
-                            .copied()
-                            .collect();
-                        let judged = judge(&RULES, &groups, 2, &own, &seated);
-                        let sittings = &judged.groups[0].candidates[1].by_sitting;
-                        let mut found = sittings.iter().filter(|(number, _)| number == sitting);
-                        found.next().unwrap().1.estimate.ln()
-                    })
+                    .map(|(sitting, _)| alone(&slices, *sitting).estimate.ln())
                     .collect();
                 mean(&by_sitting)
             })

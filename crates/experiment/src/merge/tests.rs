@@ -1,5 +1,7 @@
 //! Parts apart and merged say what they say together, whatever the order, and a fleet of hosts.
 
+mod hosts;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},

@@ -10,7 +10,10 @@ mod class;
 mod ended;
 mod host;
 
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -163,6 +166,31 @@ impl StoredPart {
     }
 }
 
+/// The fewest digits of an id that tell hosts with one name apart.
+const ID_DIGITS: usize = 4;
+
+/// Adds to the names of hosts that have one name and several ids the first digits of these.
+pub(crate) fn tell_apart(parts: &mut [StoredPart]) {
+    let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for part in parts.iter() {
+        let of_name = ids.entry(part.host.name.clone()).or_default();
+        of_name.insert(part.host.id.clone());
+    }
+    let begin = |id: &str, digits: usize| id.chars().take(digits).collect::<String>();
+    for part in parts {
+        let Some(own) = ids.get(&part.host.name).filter(|own| own.len() > 1) else {
+            continue;
+        };
+        let are_apart = |digits: &usize| {
+            let begins: BTreeSet<String> = own.iter().map(|id| begin(id, *digits)).collect();
+            begins.len() == own.len()
+        };
+        let longest = own.iter().map(String::len).max().unwrap_or_default();
+        let digits = (ID_DIGITS..longest).find(are_apart).unwrap_or(longest);
+        part.host.name = format!("{} ({})", part.host.name, begin(&part.host.id, digits));
+    }
+}
+
 impl fmt::Display for StoredPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = match self.kind {
@@ -198,5 +226,34 @@ mod tests {
         );
         let new = || Part::new(PartKind::Sitting, 7, None, host.clone());
         assert_ne!(new().id, new().id);
+    }
+
+    #[test]
+    fn hosts_with_one_name_have_the_first_digits_of_their_ids() {
+        let part = |id: &str, name: &str| StoredPart {
+            id: String::new(),
+            kind: PartKind::Sitting,
+            number: 0,
+            parts: None,
+            host: Host {
+                id: id.into(),
+                name: name.into(),
+            },
+            octavo: String::new(),
+            started: String::new(),
+            outcome: None,
+            set_aside: 0,
+            spent_s: 0.0,
+            session: 0,
+        };
+        let mut parts = [
+            part("0123456789abcdef", "n1"),
+            part("0123556789abcdef", "n1"),
+            part("0123456789abcdef", "n1"),
+            part("ffff000000000000", "n2"),
+        ];
+        tell_apart(&mut parts);
+        let names = parts.map(|part| part.host.name);
+        assert_eq!(names, ["n1 (01234)", "n1 (01235)", "n1 (01234)", "n2"]);
     }
 }

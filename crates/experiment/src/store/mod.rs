@@ -44,6 +44,7 @@ pub use error::{StoreAccess, StoreError};
 pub use migrations::VERSION;
 use migrations::{OLDEST, STEPS, Step};
 pub(crate) use part_rows::{PartPlan, PartRows, PutRows, RowsRead, Tables};
+pub(crate) use parts::CUT_OFF_PASSES;
 
 /// "OCTV": marks an SQLite file as a result store
 /// (<https://www.sqlite.org/pragma.html#pragma_application_id>).
@@ -844,6 +845,17 @@ impl Store {
         let total = self.row("SELECT total(elapsed_s) FROM session", |row| {
             seconds(row, 0)
         })?;
+        Ok(total.unwrap_or_default())
+    }
+
+    /// The same without that of parts that do not count.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn time_counted(&self) -> Result<Duration, StoreError> {
+        let counting = "SELECT total(elapsed_s) FROM session WHERE NOT EXISTS (
+                            SELECT 1 FROM part WHERE part.session = session.session AND set_aside > 0)";
+        let total = self.row(counting, |row| seconds(row, 0))?;
         Ok(total.unwrap_or_default())
     }
 

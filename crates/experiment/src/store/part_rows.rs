@@ -473,7 +473,7 @@ impl RunSums {
         let (longer, shorter) = (self.slices.elapsed_s, said.elapsed_s);
         // Sums of many floating-point numbers.
         let is_near = (longer - shorter).abs() <= 1e-6 * shorter;
-        if longer > shorter && !is_near || is_whole && !is_near {
+        if (longer > shorter || is_whole) && !is_near {
             return refuse("seconds", shorter, longer);
         }
         match self.ended {

@@ -22,7 +22,7 @@ use crate::{
 
 /// The passes that each cell of a part has at least that was cut off, if it counts: two batches
 /// have a spread. Chosen.
-const CUT_OFF_PASSES: usize = 2 * BATCH_PASSES;
+pub(crate) const CUT_OFF_PASSES: usize = 2 * BATCH_PASSES;
 
 /// The topic of what a part's host was at that time …
 const HOST: &str = "host";
@@ -413,7 +413,7 @@ fn rank(transaction: &Connection, groups: &[Group]) -> rusqlite::Result<()> {
             );
             ranked.push((order, says, part));
         }
-        ranked.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        ranked.sort_by_key(|(order, ..)| *order);
         let first = u32::from(ranked.first().is_some_and(|(_, says, _)| !says));
         for (rank, (.., part)) in (first..).zip(&ranked) {
             if part.set_aside != rank {

@@ -41,6 +41,8 @@ pub struct ValuedCell {
     /// What sets it apart beside memory, page size and storage, as after "with"; may be
     /// empty.
     pub setting: String,
+    /// The results that it is of, as a place in [`Value::results`](super::Value::results).
+    pub result: usize,
     /// The storage's name.
     pub storage: String,
     /// The page size.
@@ -154,6 +156,7 @@ pub(super) fn valued(
         let cost = bill.total().filter(|_| is_known);
         ValuedCell {
             setting: one.setting,
+            result: one.results,
             storage: one.storage,
             page_size: one.cell.page_size,
             // As large as a number of bytes can be, at most.

@@ -87,6 +87,12 @@ pub struct ResultOrigin {
     pub source: Source,
     /// How far their own answer can be trusted, where they have one.
     pub confidence: Option<ConfidenceLevel>,
+    /// The hosts that they are of, where they were merged: of one class.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// What these are called beside those of other results: "hosts like n1".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts_in_words: Option<String>,
 }
 
 /// Cells that differ in memory, page size and storage alone.
@@ -177,6 +183,7 @@ impl Value {
             if prices.storages.is_empty() {
                 return Err(ValueError::NoHost {
                     unknown: unused_hosts,
+                    known: Results::hosts_of_classes(results),
                 });
             }
             return Err(ValueError::NoCost {
@@ -191,6 +198,8 @@ impl Value {
                     name: of.name.to_owned(),
                     source: of.findings.source,
                     confidence: confidence(of.findings).map(|found| found.trust),
+                    hosts: of.hosts().iter().map(|of| of.host.name.clone()).collect(),
+                    hosts_in_words: of.hosts_in_words(results),
                 })
                 .collect(),
             workload: data.join("; "),

@@ -16,7 +16,30 @@ pub struct Results<'a> {
     pub findings: &'a Findings,
 }
 
+/// Hosts of a class that are named. Chosen.
+const HOSTS_NAMED: usize = 8;
+
 impl Results<'_> {
+    /// The hosts of each class, as what may be named: half a sentence.
+    pub fn hosts_of_classes(all: &[Self]) -> String {
+        let classes = all.iter().filter_map(|of| {
+            let class = of.findings.fleet.as_ref()?.classes.first()?;
+            let names = class.hosts.iter().map(|of| of.host.name.as_str());
+            let mut named = names.take(HOSTS_NAMED).collect::<Vec<_>>().join(", ");
+            if let Some(more @ 1..) = class.hosts.len().checked_sub(HOSTS_NAMED) {
+                named += &format!(" and {more} more");
+            }
+            Some(format!("{named} ({})", class.class))
+        });
+        let classes: Vec<String> = classes.collect();
+        match classes.is_empty() {
+            true => {
+                "these results are of no hosts that have names, so write the price alone".to_owned()
+            }
+            false => format!("name one of {}", classes.join("; or of ")),
+        }
+    }
+
     /// The hosts whose figures these are: of the first class.
     pub(super) fn hosts(&self) -> &[HostSummary] {
         let fleet = self.findings.fleet.as_ref();
@@ -140,13 +163,12 @@ pub enum ValueError {
         scale: f64,
     },
     /// Only hosts have prices that are not in the results.
-    #[error(
-        "no cell has a price: no host here is called {}; name one that section Hosts of octavo report has",
-        unknown.join(" or ")
-    )]
+    #[error("no cell has a price: no host here is called {}; {known}", unknown.join(" or "))]
     NoHost {
         /// The hosts with a price.
         unknown: Vec<String>,
+        /// [`Results::hosts_of_classes`].
+        known: String,
     },
     /// Hosts of one class with other prices.
     #[error("{first} and {second} are hosts of one class and have two prices: give one of them")]

@@ -11,7 +11,7 @@ use crate::{
     document::{Figure, Tone},
     naming,
     number::{is_bounded, percent, plain, ratio_interval, signed},
-    sentence::standing,
+    sentence::standing_of,
     svg::Series,
 };
 
@@ -57,7 +57,7 @@ pub(crate) fn draw(findings: &Findings, groups: &[&GroupFindings]) -> Option<Fig
     marks.extend(headings);
     for CellRow { place, group, cell } in rows {
         let name = cell.reference.then_some(reference);
-        let said = standing(cell.decision, cell.ratio, cell.likely, name);
+        let said = standing_of(findings, cell, name);
         let class = match said.tone {
             Tone::Good => "better",
             Tone::Bad => "worse",

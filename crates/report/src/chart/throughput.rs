@@ -70,6 +70,11 @@ fn over(findings: &Findings, places: (&str, Vec<String>), curves: Vec<Curve>) ->
         caption: match naming::cells(findings)
             .any(|cell| shown.of(cell).as_ref().is_some_and(is_bounded))
         {
+            true if findings.is_over_hosts() => {
+                "Whiskers are the 95% CI of each cell's mean over hosts (Student's t), with how far hosts \
+                 are apart. Compare cells by their ratios instead."
+                    .into()
+            }
             true => {
                 "Whiskers are the 95% CI of each cell's level over the minutes of all, with the \
                      drift of the machine. Compare cells by their ratios instead."

@@ -2,7 +2,7 @@
 
 use octavo_experiment::{
     findings::{CellFindings, Findings, GroupFindings},
-    lockstep::{BATCH_PASSES, Horizon},
+    lockstep::{BATCH_PASSES, HOSTS_MIN, Horizon},
     plan::{Factor, Level},
     record::Source,
     statistics::{Decision, Interval, leads},
@@ -12,6 +12,7 @@ use octavo_experiment::{
 use super::{
     place::{Beside, beside_winner, counted_passes},
     range::ends_here,
+    standing::{measured_on, on_few_hosts},
 };
 use crate::{
     naming,
@@ -131,7 +132,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
             if !open.is_empty() {
                 why += &format!(" Not decided: {}.", naming::levels(&open, "and"));
             }
-            why += &of_missing(findings, &missing);
+            why += &of_missing(findings, group, &missing);
             let what = match naming::is_of_policies(findings) {
                 true => format!("{} would be faster", level.with_noun()),
                 false => format!("use {}", level.with_noun()),
@@ -153,7 +154,7 @@ fn of_group(findings: &Findings, group: &GroupFindings) -> (String, String) {
                 not_faster(findings, group)
             };
             let missing = missing(findings, group);
-            (keep, why + &of_missing(findings, &missing))
+            (keep, why + &of_missing(findings, group, &missing))
         }
         Verdict::Alone { .. } => (keep, "nothing else was compared.".into()),
         Verdict::Cold { cold, .. } => of_cold(cold),
@@ -275,8 +276,11 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
     let source = findings.source.name();
     let is_known = |cell: &CellFindings| cell.throughput.is_some();
     if !group.cells.iter().any(is_known) {
-        let missing = findings.fleet.iter().any(|fleet| !fleet.missing.is_empty());
-        let why = match missing {
+        let fleet = findings.fleet.as_ref();
+        let why = match fleet.is_some_and(|fleet| !fleet.missing.is_empty()) {
+            true if let Some(fleet) = fleet.filter(|fleet| fleet.counted == 0) => {
+                format!("no {} counts yet.", fleet.kind.name())
+            }
             true => format!("what was to be {source} is in a part that is missing."),
             false => format!("nothing was {source} yet."),
         };
@@ -302,8 +306,15 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
         return Some((format!("keep {reference}"), why.into()));
     }
     if findings.is_over_hosts() && !others.clone().any(is_known) {
-        let why = format!("{reference} gave figures on too few hosts to compare with.");
-        return Some(("no answer".into(), why));
+        let is_few = |cell: &CellFindings| on_few_hosts(findings, cell).is_some();
+        let why = match others.clone().any(is_few) {
+            true => {
+                let said = of_missing(findings, group, &missing(findings, group));
+                said.replacen("Measured", "measured", 1)
+            }
+            false => format!("{reference} gave figures on too few hosts to compare with."),
+        };
+        return Some(("no answer".into(), why.trim_start().to_owned()));
     }
     if !others.any(is_known) {
         let why = format!("no run but that of {reference} gave a figure.");
@@ -342,15 +353,20 @@ fn missing(findings: &Findings, group: &GroupFindings) -> Vec<Level> {
         .collect()
 }
 
-fn of_missing(findings: &Findings, missing: &[Level]) -> String {
-    match missing {
-        [] => String::new(),
-        missing => format!(
-            " Not {}: {}.",
-            findings.source.name(),
-            naming::levels(missing, "and")
-        ),
-    }
+fn of_missing(findings: &Findings, group: &GroupFindings, missing: &[Level]) -> String {
+    let hosts = |level: &Level| {
+        let mut cells = group.cells.iter();
+        let cell = cells.find(|cell| naming::own_level(findings, cell) == *level)?;
+        on_few_hosts(findings, cell)
+    };
+    let not_at_all = format!("Not {}", findings.source.name());
+    let few = (1..HOSTS_MIN).map(|few| (Some(few), naming::capital(&measured_on(few))));
+    let all = few.chain([(None, not_at_all)]).filter_map(|(few, label)| {
+        let own = missing.iter().filter(|level| hosts(level) == few);
+        let own: Vec<Level> = own.cloned().collect();
+        (!own.is_empty()).then(|| format!(" {label}: {}.", naming::levels(&own, "and")))
+    });
+    all.collect()
 }
 
 fn undecided(
@@ -422,7 +438,7 @@ fn undecided(
             }
         }
     };
-    why + &of_missing(findings, &missing)
+    why + &of_missing(findings, group, &missing)
 }
 
 /// The answer for equal cells: only chance may explain their differences.

@@ -17,8 +17,8 @@ use octavo_workload::Deviation;
 
 use crate::{
     naming,
-    number::{count, counted, factor, factors, list, number, percent, seconds, time, was},
-    profile,
+    number::{count, counted, factor, factors, join, list, number, percent, seconds, time, was},
+    parts, profile,
 };
 
 use own::NAMED_MAX;
@@ -343,13 +343,28 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             if *cut_off == 1 { "was" } else { "were" },
             if *cut_off == 1 { "is" } else { "are" },
         ),
-        Caveat::OtherClasses { hosts, others } => format!(
-            "This is the answer of {}. {} of other classes: section Hosts has their answers.",
-            counted(*hosts, "host"),
-            match others {
-                1 => "1 host is".to_owned(),
-                _ => format!("{others} hosts are"),
-            }
+        Caveat::OtherClasses {
+            hosts,
+            others,
+            changed,
+        } => other_classes(*hosts, *others, *changed),
+        Caveat::HostsShort { hosts, of, wanted } => {
+            let (has, weighs) = match hosts.len() {
+                1 => ("has", "weighs"),
+                _ => ("have", "weigh"),
+            };
+            format!(
+                "{} of {} {has} fewer than {wanted} passes and {weighs} as much as the others: {}{another}. Carry \
+                 out another sitting there, and merge again.",
+                hosts.len(),
+                counted(*of, "host"),
+                list(hosts, "and")
+            )
+        }
+        Caveat::SameFigures { hosts } => format!(
+            "{} have exactly the same ratios, as copies of one store have. Intervals take them for several \
+             hosts. Merge each store once.",
+            list(hosts, "and")
         ),
         Caveat::HostsAgainst {
             group,
@@ -373,10 +388,14 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             hosts,
             of,
         } => format!(
-            "{} gave figures on {hosts} of {} alone, which may be the faster ones. Their reasons: octavo \
+            "{} gave figures on {hosts} of {} alone{}, which may be the faster ones. Their reasons: octavo \
              report --verbose.",
             named_level(findings, group, level),
-            counted(*of, "host")
+            counted(*of, "host"),
+            match *hosts < HOSTS_MIN {
+                true => ", too few to decide",
+                false => "",
+            }
         ),
         Caveat::PartsMissing {
             kind,
@@ -388,14 +407,22 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 [] => String::new(),
                 on => format!(" Attempts were lost on {}.", list(on, "and")),
             };
+            let numbers = findings
+                .fleet
+                .as_ref()
+                .map(|fleet| fleet.missing.as_slice());
+            let numbers = parts::named(*kind, numbers.unwrap_or_default());
+            let counts = u32::try_from(*missing).is_ok_and(|missing| missing < *of);
             format!(
-                "{missing} of {} {} missing.{lost}{}",
-                counted(*of as usize, kind.name()),
-                match missing {
-                    1 => "is",
-                    _ => "are",
+                "{}: {numbers} ({missing} of {of}).{lost}{}",
+                match counts {
+                    true => "Missing",
+                    false => "Nothing counts yet. Missing",
                 },
                 match kind {
+                    PartKind::Sitting if !counts => {
+                        " One that is done counts, and one with 8 passes in each cell. Merge again then."
+                    }
                     PartKind::Sitting => {
                         " Slow hosts fail more often, so those that are here may be the faster ones."
                     }
@@ -403,9 +430,13 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 }
             )
         }
-        Caveat::ClassesDiffer { classes } => format!(
-            "The {classes} classes of hosts do not have the same answer. This one is of the first class in \
-             section Hosts."
+        Caveat::ClassesDiffer { classes, of } => format!(
+            "The {classes} classes {} do not have the same answer. This one is of the first class that octavo \
+             report DIR --verbose lists.",
+            match classes == of {
+                true => "of hosts".to_owned(),
+                false => format!("with enough hosts (of {of})"),
+            }
         ),
         Caveat::RunsFailed { runs } => format!(
             "{} failed and gave no figures. Their reasons: octavo report --verbose.",
@@ -424,6 +455,28 @@ fn named_level(findings: &Findings, group: &str, level: &str) -> String {
         "" => name,
         group => format!("{name} with {group}"),
     }
+}
+
+/// That other classes have answers of their own, with each host once.
+fn other_classes(hosts: usize, others: usize, changed: usize) -> String {
+    let others = (others > 0).then(|| match others {
+        1 => "1 host is of other classes.".to_owned(),
+        _ => format!("{others} hosts are of other classes."),
+    });
+    let changed = (changed > 0).then(|| match (hosts, changed) {
+        (1, _) => "The same host also has sittings of other classes.".to_owned(),
+        (all, some) if all == some => {
+            "The same hosts also have sittings of other classes.".to_owned()
+        }
+        (_, 1) => "1 of these also has sittings of other classes.".to_owned(),
+        (_, some) => format!("{some} of these also have sittings of other classes."),
+    });
+    let said = changed.into_iter().chain(others);
+    format!(
+        "This is the answer of {}. {} See octavo report DIR --verbose for the other answers.",
+        counted(hosts, "host"),
+        join(said, " ")
+    )
 }
 
 /// What so few hosts tell.

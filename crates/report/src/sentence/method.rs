@@ -2,13 +2,13 @@
 
 use octavo_experiment::{
     confidence::MEDIUM_STAKE,
-    findings::{CellFindings, Findings},
+    findings::{CellFindings, ClassFindings, Findings},
     plan::{Design, Factor},
     record::Source,
 };
 
 use super::{place, settle::named};
-use crate::{naming, number::counted, number::percent};
+use crate::{naming, number::percent, parts};
 
 /// What latencies are, and sizes.
 const UNITS: &str =
@@ -134,14 +134,30 @@ fn beginning(findings: &Findings) -> &'static str {
     }
 }
 
+/// The class that figures are of, where they are over its hosts.
+fn over_hosts(findings: &Findings) -> Option<&ClassFindings> {
+    let classes = findings.fleet.iter().flat_map(|fleet| &fleet.classes);
+    classes.take(1).find(|class| class.is_over_hosts)
+}
+
 /// What a batch is, and the throughput that follows from batches.
 fn batches(findings: &Findings) -> String {
     let reference = naming::reference_word(findings);
+    let (unit, throughput) = match over_hosts(findings) {
+        Some(_) => (
+            "of which the ratios of a sitting are made",
+            "geometric mean of hosts, with Student's t over them: that of a cell is the reference's times its \
+             ratio. Each host weighs the same, whatever it did in its sittings",
+        ),
+        None => (
+            "the unit of statistics",
+            "geometric mean of batches, so that cells stand to each other as in the same minutes. Where \
+             the machine changes its pace, it differs from transactions divided by time",
+        ),
+    };
     format!(
-        "Four or more passes of a sitting form a batch, the unit of statistics; a sitting of \
-         fewer is one. Seconds are never counted as samples. A throughput is the geometric \
-         mean of batches, so that cells stand to each other as in the same minutes. Where \
-         the machine changes its pace, it differs from transactions divided by time.{}{}",
+        "Four or more passes of a sitting form a batch, {unit}; a sitting of \
+         fewer is one. Seconds are never counted as samples. A throughput is the {throughput}.{}{}",
         match naming::cells(findings).any(|cell| cell.left.is_some() && cell.ratio.is_some()) {
             true => format!(
                 " A cell that was decided keeps its ratio of that moment, and its throughput \
@@ -183,14 +199,14 @@ fn passes_left_out(findings: &Findings) -> String {
 
 /// What a ratio compares, and how sure it is.
 fn ratios(findings: &Findings) -> String {
-    if let Some(fleet) = findings.fleet.as_ref().filter(|_| findings.is_over_hosts()) {
+    if let Some(class) = over_hosts(findings) {
         return format!(
             "A ratio compares a cell with the {} of its group within batches, and each of {} is one \
              figure. Its interval is Student's t over these, and holds at 95% for all cells of the group \
              at one look. Who looks again after each host, and stops when it is decided, is wrong more \
              often: decide beforehand how many hosts there are to be.",
             naming::reference_word(findings),
-            counted(fleet.hosts(), "host"),
+            parts::compared_hosts(class),
         );
     }
     format!(

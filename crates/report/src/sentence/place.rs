@@ -9,7 +9,7 @@ use octavo_experiment::{
 };
 use octavo_units::ByteCount;
 
-use super::standing;
+use super::standing::{standing, standing_of};
 use crate::{
     document::{Cell, Tone},
     naming,
@@ -29,7 +29,7 @@ pub(crate) fn place(findings: &Findings, group: &GroupFindings, cell: &CellFindi
         };
         return Cell::toned(what, Tone::Open);
     }
-    let mut said = standing(cell.decision, cell.ratio, cell.likely, reference);
+    let mut said = standing_of(findings, cell, reference);
     if matches!(&group.verdict, Verdict::Use { level, .. } if *level == own) {
         said.text += ", winner";
     }

@@ -2,6 +2,7 @@
 //! all of them in the line of progress.
 
 use octavo_experiment::{
+    findings::{CellFindings, Findings},
     lockstep::{Candidate, DepartureReason, Group, GroupJudgement, Judgement},
     plan::{Factor, Plan},
     statistics::{Decision, Interval},
@@ -10,7 +11,7 @@ use octavo_experiment::{
 use crate::{
     document::{Cell, Tone},
     naming,
-    number::{is_bounded, join, list, share_of_change, signed},
+    number::{counted, is_bounded, join, list, share_of_change, signed},
 };
 
 /// A decision as a word, toned: `likely` counts where the decision is open, and nothing is
@@ -37,6 +38,37 @@ pub(crate) fn standing(
         (_, None, _) => ("not measured", Tone::Plain),
     };
     Cell::toned(word, tone)
+}
+
+/// The same of a cell, whose reference has this name.
+pub(crate) fn standing_of(
+    findings: &Findings,
+    cell: &CellFindings,
+    reference: Option<&'static str>,
+) -> Cell {
+    match on_few_hosts(findings, cell) {
+        Some(hosts) => Cell::toned(measured_on(hosts), Tone::Open),
+        None => standing(cell.decision, cell.ratio, cell.likely, reference),
+    }
+}
+
+/// That so few hosts measured something, which decides nothing.
+pub(super) fn measured_on(hosts: usize) -> String {
+    format!("measured on {}, not decided", counted(hosts, "host"))
+}
+
+/// On how many hosts a cell was compared, where these are too few for an interval over hosts.
+pub(crate) fn on_few_hosts(findings: &Findings, cell: &CellFindings) -> Option<usize> {
+    if cell.reference || cell.ratio.is_some() {
+        return None;
+    }
+    let mut classes = findings.fleet.iter().flat_map(|fleet| &fleet.classes);
+    let class = classes.next().filter(|class| class.is_over_hosts)?;
+    let groups = findings.groups.iter().zip(&class.groups);
+    let mut cells = groups.flat_map(|(group, of)| group.cells.iter().zip(&of.cells));
+    let (_, of) = cells.find(|(own, _)| own.cell == cell.cell)?;
+    let hosts = of.by_host.iter().filter(|of| of.ratio.is_some()).count();
+    (hosts > 0).then_some(hosts)
 }
 
 /// Who is out and who leads in each group, for a line of progress:

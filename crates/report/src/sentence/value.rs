@@ -1,5 +1,7 @@
 //! What throughput is worth, in words.
 
+use std::collections::BTreeSet;
+
 use octavo_experiment::{
     confidence::ConfidenceLevel,
     record::Source,
@@ -13,7 +15,7 @@ use octavo_units::ByteCount;
 
 use super::Answer;
 use crate::{
-    naming::per_minute,
+    naming::{self, per_minute},
     number::{
         count, counted, distinct, ends, factor, join, list, number, percent, plain_time, seconds,
         time,
@@ -182,9 +184,19 @@ fn demanded(value: &Value) -> Option<Answer> {
         others += &format!(" {than} decided: {open}.");
     }
     if !found.without_price.is_empty() {
+        let hosts = |of: &ValuedCell| {
+            let result = value.results.get(of.result)?;
+            let is_unpriced = !value.prices.hosts.is_empty() && of.bill.machine.is_none();
+            result.hosts_in_words.clone().filter(|_| is_unpriced)
+        };
         let unpriced = some(&found.without_price, &|place| {
             let (of, load) = at(place);
-            format!("{} ({})", cell(of), does(load))
+            // It is their machine that lacks one.
+            let named = match hosts(of) {
+                Some(hosts) => format!("{} pages on {hosts}", of.page_size),
+                None => cell(of),
+            };
+            format!("{named} ({})", does(load))
         });
         others += &format!(" It is held by what has no price, too: {unpriced}. Add their prices.");
     }
@@ -512,11 +524,21 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
     }
     let doubted = value.results.iter();
     let doubted = doubted.filter(|of| of.confidence == Some(ConfidenceLevel::Low));
-    for name in distinct(doubted.map(|of| of.name.clone())) {
-        warnings.push(format!(
-            "The answer of {name} has low confidence, and so have these figures: octavo report {name} says why."
-        ));
-    }
+    // Of merged results that of each class is another one.
+    let doubted = doubted.map(|of| {
+        let name = &of.name;
+        match &of.hosts_in_words {
+            Some(hosts) => format!(
+                "The answer of {name} for {hosts} has low confidence, and so have these figures: octavo report \
+                 {name} --verbose says why."
+            ),
+            None => format!(
+                "The answer of {name} has low confidence, and so have these figures: octavo report {name} says \
+                 why."
+            ),
+        }
+    });
+    warnings.extend(distinct(doubted));
     if value.demand.is_some() {
         warnings.push(
             "Clients waited for each answer before they asked again. Where requests come at random, they \
@@ -548,13 +570,16 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
         );
     }
     if value.cells.iter().any(|cell| cell.bill.machine.is_none()) {
-        let some = match value.prices.hosts.is_empty() {
-            true => "The machine has",
-            false => "Some hosts have",
-        };
-        warnings.push(format!(
-            "{some} no price, which favors small memories and cheap storage: add --machine-price 2000"
-        ));
+        let unpriced = unpriced_hosts(value);
+        let (names, first): (Vec<String>, Vec<String>) = unpriced.into_iter().unzip();
+        let favors = "no price, which favors small memories and cheap storage: add --machine-price";
+        warnings.push(match first.first() {
+            Some(host) => format!(
+                "{} have {favors} {host}=2000",
+                naming::capital(&list(&names, "and"))
+            ),
+            None => format!("The machine has {favors} 2000"),
+        });
     }
     let (known, unknown): (Vec<_>, Vec<_>) =
         value.storages.iter().partition(|of| of.price.is_some());
@@ -603,11 +628,25 @@ pub(crate) fn warnings(value: &Value) -> Vec<String> {
     }
     if !value.unused_hosts.is_empty() {
         warnings.push(format!(
-            "Prices of {} are not used: section Hosts of octavo report has no such host",
+            "Prices of {} are not used: there is no such host (octavo report DIR --verbose lists them)",
             list(&value.unused_hosts, "and")
         ));
     }
     warnings
+}
+
+/// Classes of hosts without a price, where others have one: what they are called, and a host of each.
+fn unpriced_hosts(value: &Value) -> Vec<(String, String)> {
+    let cells = value.cells.iter();
+    let unpriced =
+        cells.filter(|cell| !value.prices.hosts.is_empty() && cell.bill.machine.is_none());
+    let places: BTreeSet<usize> = unpriced.map(|cell| cell.result).collect();
+    let results = places
+        .into_iter()
+        .filter_map(|place| value.results.get(place));
+    results
+        .filter_map(|of| Some((of.hosts_in_words.clone()?, of.hosts.first()?.clone())))
+        .collect()
 }
 
 fn number_of_times(scale: f64) -> String {

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use octavo_storage::file_system::FileSystem;
+use octavo_storage::file_system::{FileSystem, remove_file_system};
 use octavo_units::{ByteCount, Seed};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -295,7 +295,13 @@ impl Mounted {
                 _ => break,
             }
         }
-        fs::remove_dir_all(backing).map_err(failed("delete", backing))?;
+        match &self.wanted.what {
+            Mountable::Device { .. } => {
+                fs::remove_dir_all(backing).map_err(failed("delete", backing))?;
+            }
+            // Whatever else is there is not ours.
+            Mountable::FileSystem { .. } => remove_file_system(backing),
+        }
         if let Some(all) = mount.parent()
             && fs::read_dir(all).is_ok_and(|mut left| left.next().is_none())
         {

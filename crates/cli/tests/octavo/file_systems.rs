@@ -175,10 +175,15 @@ fn a_killed_experiment_leaves_no_mount_and_goes_on() {
         child.wait_with_output().unwrap();
         await_no_traces(home.path());
     }
+    let backing = home
+        .path()
+        .join("out/file-systems/ext4-4K-offset-512.backing");
+    fs::write(backing.join("mine"), "precious").unwrap();
     let output = run().output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     assert_eq!(traces(home.path()), Vec::<String>::new());
-    assert!(!home.path().join("out/file-systems").exists());
+    assert!(!backing.join("image").exists());
+    assert!(backing.join("mine").exists());
     let report = report(home.path());
     let caveats = report["caveats"].as_array().unwrap();
     // It was asked for.

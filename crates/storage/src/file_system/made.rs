@@ -1,6 +1,7 @@
 //! Making a file system in a file, on a loop device with direct I/O, and mounting it.
 
 use std::{
+    env,
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Write},
     os::unix::fs::OpenOptionsExt,
@@ -110,6 +111,19 @@ impl MountedFileSystem {
     ) -> Result<Self, FileSystemError> {
         if !geteuid().is_root() {
             return Err(FileSystemError::NotRoot);
+        }
+        // Before a large file is written.
+        for (name, package) in [
+            (system.making().0.program, system.making().0.package),
+            ("losetup", "mount"),
+            ("mount", "mount"),
+        ] {
+            if find(name).is_none() {
+                return Err(FileSystemError::Missing {
+                    program: name.to_owned(),
+                    package,
+                });
+            }
         }
         let image = directory.join(IMAGE);
         let unfinished = directory.join(UNFINISHED);
@@ -287,13 +301,17 @@ fn fill(
     file.sync_all().map_err(failed("sync", path))
 }
 
-/// A program of the system, which may lie where only root looks.
+/// Where a program of the system is, which may lie where only root looks.
+fn find(name: &str) -> Option<PathBuf> {
+    let usual = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
+    let named = env::var_os("PATH").unwrap_or_default();
+    let all = usual.into_iter().chain(env::split_paths(&named));
+    all.map(|directory| directory.join(name))
+        .find(|path| path.exists())
+}
+
 fn program(name: &str) -> Command {
-    let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
-        .into_iter()
-        .map(|directory| Path::new(directory).join(name))
-        .find(|path| path.exists());
-    let mut command = Command::new(found.unwrap_or_else(|| PathBuf::from(name)));
+    let mut command = Command::new(find(name).unwrap_or_else(|| PathBuf::from(name)));
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
@@ -343,7 +361,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileSy
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Kind, *};
     use crate::{location::Location, namespace::mount_apart};
 
     /// Whether loop devices can be had here.
@@ -382,6 +400,18 @@ mod tests {
                 MountedFileSystem::mount(&system, &directory, size, &at, interrupted)
             };
             assert!(matches!(mount(&|| true), Err(FileSystemError::Stopped)));
+            let none = FileSystem {
+                kind: Box::leak(Box::new(Kind {
+                    program: "mkfs.none",
+                    ..super::super::KINDS[0]
+                })),
+                ..system.clone()
+            };
+            let missing = MountedFileSystem::mount(&none, &directory, size, &at, &|| true);
+            assert!(
+                matches!(missing, Err(FileSystemError::Missing { .. })),
+                "{missing:?}"
+            );
             // Memory has no direct I/O, whatever losetup says of it.
             let memory = tempfile::tempdir_in("/dev/shm").unwrap();
             let held = MountedFileSystem::mount(&system, memory.path(), size, &at, &|| false);

@@ -176,12 +176,12 @@ impl FileSystem {
     }
 
     /// What it has to be made in, to hold this much: a sixteenth more for inodes, bitmaps and
-    /// trees, and room for its journal.
+    /// trees, an eighth for rows that are inserted, and room for its journal.
     pub fn size_for(&self, content: ByteCount) -> ByteCount {
         const JOURNAL: ByteCount = ByteCount::mib(192);
         const UNIT: u64 = 1 << 20;
         let size = content
-            .saturating_add(ByteCount::new(content.get() / 16))
+            .saturating_add(ByteCount::new(content.get() / 16 * 3))
             .saturating_add(JOURNAL)
             .get()
             .max(self.kind.least.get());

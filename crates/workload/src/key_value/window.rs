@@ -179,7 +179,11 @@ impl Window {
         }
         for _ in 0..TRIES {
             let limit = self.inserted.limit();
-            let next = |first: u64| ((limit - first) * 2 > self.loaded).then_some(first + 1);
+            // The last one stays, as half of one is.
+            let next = |first: u64| {
+                let left = limit - first;
+                (left > 1 && left * 2 > self.loaded).then_some(first + 1)
+            };
             let number = self.first.try_update(SeqCst, SeqCst, next).ok()?;
             if !self.is_written(number, client) {
                 return Some(Taken {
@@ -220,6 +224,26 @@ mod tests {
 
     use super::*;
     use crate::keys::{Hotspot, Theta};
+
+    #[test]
+    fn a_table_of_one_key_keeps_it() {
+        let (window, _) = window(1, Distribution::Uniform, true);
+        assert!(window.take_oldest(0).is_none());
+        let new = window.take_new().unwrap();
+        window.inserted(new.number);
+        assert_eq!(window.take_oldest(0).unwrap().number, 0);
+        assert_eq!(window.bounds(), (1, 2));
+        assert!(window.take_oldest(0).is_none());
+        // Ranges begin where they have their length, but not before the oldest key.
+        for number in 2..10 {
+            let new = window.take_new().unwrap();
+            assert_eq!(new.number, number);
+            window.inserted(number);
+        }
+        assert_eq!(window.back_from_the_end(9, 4), 6);
+        assert_eq!(window.back_from_the_end(2, 4), 2);
+        assert_eq!(window.back_from_the_end(9, 100), 1);
+    }
 
     fn window(loaded: u64, distribution: Distribution, deletes: bool) -> (Window, Chooser) {
         let of = Use {

@@ -561,7 +561,8 @@ fn a_run_is_set_beside_an_earlier_one() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("main.json");
     let run = |arguments: &[&str]| {
-        let flags = ["--database=noop", "--duration=5s", "--warm-up-time=0s"];
+        // Of each fifth there have to be commits, however busy the machine is.
+        let flags = ["--database=noop", "--duration=10s", "--warm-up-time=0s"];
         let mut command = bench(home.path(), &flags);
         command.args(arguments).output().unwrap()
     };
@@ -582,6 +583,7 @@ fn a_run_is_set_beside_an_earlier_one() {
         "--fail-if=slower > 50%",
         &format!("--junit={}", junit.display()),
     ]);
+    assert!(!output.stdout.is_empty(), "{}", complaint(&output));
     conforms("bench", &output.stdout);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let beside = &found["beside"];

@@ -27,6 +27,11 @@ pub(super) const INSTEAD: &[(&str, &str, &str)] = &[
     ("--ramp 5..60/5", "--ramp 1..2", "12 steps of a minute"),
     ("--data 20GiB", "--data 64MiB", "predicts for a minute"),
     ("--memory 1GiB", "--memory 8MiB", "predicts for a minute"),
+    (
+        "out/sitting-*",
+        "out/sitting-0 out/sitting-1",
+        "shells have it stand for them",
+    ),
 ];
 
 /// Where pages have their directories: a scratch directory takes its place.

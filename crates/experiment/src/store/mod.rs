@@ -866,12 +866,19 @@ impl Store {
             .map_err(|error| self.error(error))
     }
 
-    /// Does all of it in one transaction, or nothing.
+    /// Does all of it in one transaction, or nothing. Within [one that has begun](Self::wholly), who began
+    /// that undoes it: in a savepoint SQLite keeps each changed page, and walks along all of them after each
+    /// statement that changes several rows, which for many statements takes the square of their number
+    /// (`memjrnlTruncate` in SQLite 3.53).
     fn write(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
-        self.wholly(|store| work(&store.connection).map_err(|error| store.error(error)))
+        let work = |store: &mut Self| work(&store.connection).map_err(|error| store.error(error));
+        match self.connection.is_autocommit() {
+            true => self.wholly(work),
+            false => work(self),
+        }
     }
 
     /// Does all of it in one transaction, or nothing. Within one that has begun, what is undone is this

@@ -180,6 +180,29 @@ impl WorkloadFlags {
         families.find(|family| family.takes_shape)
     }
 
+    /// The family of the workload that was named, or that takes the shape; `None` where nothing was said.
+    /// Refuses a shape of others, and how many rows there are to be, which a measurement of kinds of
+    /// transactions chooses itself.
+    pub(crate) fn family_alone(&self) -> anyhow::Result<Option<&'static Family>> {
+        if let Some((flag, _)) = self.given.first() {
+            bail!("--cpu-catalog chooses how many rows there are: leave --{flag} out");
+        }
+        match self.name.is_some() || self.shape.is_some() {
+            true => Ok(Some(self.name()?.family())),
+            false => Ok(None),
+        }
+    }
+
+    /// The flags that name the same workload to another command: a file of a shape by a placeholder, as only
+    /// what is in it was kept.
+    pub(crate) fn named_again(&self) -> String {
+        match (&self.shape, self.name) {
+            (Some(_), _) => format!(" --{SHAPE} FILE"),
+            (None, Some(name)) => format!(" --{WORKLOAD} {name}"),
+            (None, None) => String::new(),
+        }
+    }
+
     /// Refuses flags of Octavo's own rows where the user's are copied.
     pub(crate) fn refuse_rows(&self) -> anyhow::Result<()> {
         let given = self.given.iter().map(|(flag, _)| *flag);

@@ -174,7 +174,8 @@ impl KindCost {
         }
     }
 
-    /// What a workload's transactions take by the costs of their kinds.
+    /// What a workload's transactions take by the costs of their kinds, or of the
+    /// [operations](Workload::operations_of) of a kind that has none.
     ///
     /// # Errors
     /// [`UnknownCost`] where a kind of its mix is not among them.
@@ -183,18 +184,38 @@ impl KindCost {
         let (kinds, mix) = (workload.transactions(), workload.mix());
         let cost = |name: &str| {
             let mut costs = costs.iter();
-            costs.find(|cost| cost.family == family && cost.kind == name)
+            let found = costs.find(|cost| cost.family == family && cost.kind == name);
+            found.map(|found| Taken {
+                us: found.us,
+                log_bytes: found.log_bytes,
+            })
         };
-        let found: Vec<Option<&Self>> = kinds.iter().map(|kind| cost(kind.name)).collect();
+        let of_operations = |kind: usize| {
+            let operations = workload.operations_of(kind);
+            let each = operations
+                .iter()
+                .map(|(name, count)| Some((cost(name)?, count)));
+            let each: Option<Vec<(Taken, &f64)>> = each.collect();
+            let each = each.filter(|each| !each.is_empty())?;
+            let sum =
+                |of: fn(&Taken) -> f64| each.iter().map(|(taken, count)| of(taken) * *count).sum();
+            Some(Taken {
+                us: sum(|taken| taken.us),
+                log_bytes: sum(|taken| taken.log_bytes),
+            })
+        };
+        let found = kinds.iter().enumerate();
+        let found = found.map(|(place, kind)| cost(kind.name).or_else(|| of_operations(place)));
+        let found: Vec<Option<Taken>> = found.collect();
         let wanted = |kind: &usize| mix.share(*kind) > 0.0;
         let unknown = (0..kinds.len()).filter(|kind| wanted(kind) && found[*kind].is_none());
         let unknown: Vec<&str> = unknown.map(|kind| kinds[kind].name).collect();
         if !unknown.is_empty() {
             return Err(UnknownCost(unknown));
         }
-        let mean = |of: fn(&Self) -> f64| -> f64 {
+        let mean = |of: fn(&Taken) -> f64| -> f64 {
             let each = found.iter().enumerate();
-            each.filter_map(|(kind, cost)| Some(mix.share(kind) * of((*cost)?)))
+            each.filter_map(|(kind, cost)| Some(mix.share(kind) * of(cost.as_ref()?)))
                 .sum()
         };
         let us = mean(|cost| cost.us);
@@ -211,6 +232,13 @@ impl KindCost {
             weights: weights.collect(),
         })
     }
+}
+
+/// What transactions of a kind take.
+#[derive(Clone, Copy)]
+struct Taken {
+    us: f64,
+    log_bytes: f64,
 }
 
 impl fmt::Debug for ModeledKind {

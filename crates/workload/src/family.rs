@@ -156,7 +156,8 @@ impl Family {
         self.names().next().expect("a family has a member")
     }
 
-    /// The workload of its [`KindTrial`], with another mix where one is given.
+    /// The workload of its [`KindTrial`], with another mix, and with the tables of a shape, where these are
+    /// given: as many of its keys as are loaded in seconds.
     ///
     /// # Errors
     /// When the trial is none of this family's, which is an error of its description, and a mix that
@@ -164,15 +165,24 @@ impl Family {
     pub fn kind_trial(
         &'static self,
         mix: Option<String>,
+        shape: Option<Arc<Shape>>,
         seed: Seed,
     ) -> Result<Box<dyn Workload>, WorkloadError> {
-        let data = self.data.data_spec(self.kind_trial.data)?;
+        let data = match &shape {
+            None => self.data.data_spec(self.kind_trial.data)?,
+            Some(shape) => {
+                let keys = (Shape::KEYS, shape.trial_keys());
+                let rows = [keys, (Shape::FINGERPRINT, shape.fingerprint())];
+                self.data.data_spec(&rows)?
+            }
+        };
         let name = match self.kind_trial.mix {
             None => self.first(),
             Some(_) => self.names().last().unwrap_or_else(|| self.first()),
         };
         WorkloadSpec {
             mix: mix.or_else(|| self.kind_trial.mix.map(str::to_owned)),
+            shape,
             ..WorkloadSpec::new(name, data, seed)
         }
         .build()

@@ -108,6 +108,11 @@ pub trait Workload: Send + Sync {
     fn transactions(&self) -> &'static [TransactionKind];
     /// The shares in which they are drawn.
     fn mix(&self) -> &Mix;
+    /// What transactions of this kind consist of, by the names of operations, with how many of each in the
+    /// mean: where there are as many kinds as anybody thinks of, what they take is known by these.
+    fn operations_of(&self, _kind: usize) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
     /// What its counted transactions are called in the plural, such as "new
     /// orders".
     fn counted_name(&self) -> &'static str;

@@ -98,6 +98,8 @@ pub(super) fn measure(file: &Path, flags: &BenchFlags) -> Result<(), Failure> {
         options: &chosen.options,
         directory: &directory.0,
         memory: MEMORY,
+        family: flags.data.workload.family_alone().map_err(Failure::Input)?,
+        shape: flags.data.workload.shape().cloned(),
         clients: if kind.is_server { CLIENTS } else { 1 },
         length: LENGTH,
         octavo_version: env!("CARGO_PKG_VERSION"),
@@ -112,13 +114,16 @@ pub(super) fn measure(file: &Path, flags: &BenchFlags) -> Result<(), Failure> {
     output::keep_foreign(file, "costs that Octavo measured", is_ours)?;
     let text = format!("{HEAD} --database {}\n\n{}", kind.name, catalog.to_toml());
     output::write(file, &text)?;
+    let count = catalog.cost.len();
     print::text(&format!(
-        "{} kinds of transactions of {}: {}\nNext: octavo predict --database {} --cpu {} --device \
-         NAME\n",
-        catalog.cost.len(),
+        "{count} {} of transactions of {} {}: {}\nNext: octavo predict --database {}{} --cpu {} \
+         --device NAME\n",
+        if count == 1 { "kind" } else { "kinds" },
+        kind.title,
         catalog.version,
         file.display(),
         kind.name,
+        flags.data.workload.named_again(),
         shell::word(file)
     ))
 }

@@ -145,9 +145,9 @@ pub(crate) struct BenchFlags {
     /// that to this file, for octavo predict --cpu
     ///
     /// With all data in memory and below /dev/shm, so that nothing waits for storage. It takes
-    /// some minutes and 2 GB of memory
+    /// some minutes and 2 GB of memory. With --workload or --shape: of that one
     #[arg(long, value_name = "FILE", hide_short_help = true,
-        conflicts_with_all = ["directory", "url", "workload", "page_size", "mix", "distribution",
+        conflicts_with_all = ["directory", "url", "page_size", "mix", "distribution",
             "ramp", "terminals", "rate", "pace", "duration", "transactions", "warm_up_time", "baseline", "memory",
             "isolation", "json", "html", "csv", "hdr_log"])]
     pub(crate) cpu_catalog: Option<PathBuf>,

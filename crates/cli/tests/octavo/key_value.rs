@@ -48,6 +48,77 @@ fn tables_of_a_file_are_measured_and_hold() {
 }
 
 #[test]
+fn what_a_shape_takes_of_processors_is_measured_and_predicted_with() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    let shape = at("shape.toml");
+    fs::write(&shape, SHAPE).unwrap();
+    let costs = at("cpu.toml");
+    let predicted = |costs: Option<&std::path::Path>| {
+        let mut octavo = octavo();
+        octavo.args(["predict", "--database=sqlite", "--memory=1MiB", "--json"]);
+        octavo.args(["--page-sizes=4K,16K", "--device=gp3-3000", "--passes=8"]);
+        octavo.arg("--shape").arg(&shape);
+        octavo.args(
+            costs
+                .iter()
+                .flat_map(|costs| ["--cpu".as_ref(), costs.as_os_str()]),
+        );
+        octavo.output().unwrap()
+    };
+    // The program's costs are those of operations, of which a transaction here has ten.
+    let output = predicted(None);
+    assert!(output.status.success(), "{}", complaint(&output));
+
+    let mut bench = octavo();
+    bench
+        .args(["bench", "--quiet"])
+        .arg("--cpu-catalog")
+        .arg(&costs);
+    let output = bench.arg("--shape").arg(&shape).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.starts_with("1 kind of transactions of SQLite 3."),
+        "{said}"
+    );
+    assert!(
+        said.contains("octavo predict --database sqlite --shape FILE --cpu"),
+        "{said}"
+    );
+    let kept: toml::Value = toml::from_str(&fs::read_to_string(&costs).unwrap()).unwrap();
+    assert_eq!(kept["shape"]["operations"].as_integer(), Some(10));
+    let kinds = kept["cost"].as_array().unwrap();
+    assert_eq!(kinds.len(), 1, "{kinds:?}");
+    assert_eq!(kinds[0]["kind"].as_str(), Some("Transaction"));
+    let us = kinds[0]["us"].as_float().unwrap();
+    let output = predicted(Some(&costs));
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // In words, as a prediction tells what it comes from.
+    let text = findings.to_string();
+    let source = match us {
+        us if us < 100.0 => format!("{us:.1} µs a transaction beyond storage"),
+        us => format!("{us:.0} µs a transaction beyond storage"),
+    };
+    assert!(text.contains(&source), "{source}: {text}");
+
+    fs::write(&shape, SHAPE.replace("operations = 10", "operations = 11")).unwrap();
+    let output = predicted(Some(&costs));
+    let complaint_of = complaint(&output);
+    assert_eq!(output.status.code(), Some(2), "{complaint_of}");
+    assert!(complaint_of.contains("of another shape"), "{complaint_of}");
+    let sized = [
+        "bench",
+        "--cpu-catalog=x.toml",
+        "--workload=key-value",
+        "--keys=10",
+    ];
+    let output = octavo().args(sized).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(complaint(&output).contains("leave --keys out"));
+}
+
+#[test]
 fn a_bench_keeps_the_shape_beside_its_rows() {
     let parent = tempfile::tempdir().unwrap();
     let shape = parent.path().join("shape.toml");

@@ -1,14 +1,14 @@
 //! What each kind of transaction takes of processors: short runs of one kind after the other,
 //! with all data in memory and on a file system in memory, so that nothing waits for storage.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use jiff::Timestamp;
 use octavo_database::Database;
 use octavo_driver::{Load, RETRIES, RunLength};
 use octavo_predict::KindCost;
 use octavo_units::{ByteCount, Seed, spread};
-use octavo_workload::{Family, Registry, Workload};
+use octavo_workload::{Family, Registry, Workload, shape::Shape};
 
 use super::{BenchError, BenchResult, BenchSettings, Target, bench};
 use crate::{
@@ -33,6 +33,10 @@ pub struct CpuCatalogSettings<'a> {
     pub directory: &'a Path,
     /// Memory that may hold data: more than there are.
     pub memory: ByteCount,
+    /// The only family to measure; `None` for all.
+    pub family: Option<&'static Family>,
+    /// Tables in place of those of the family.
+    pub shape: Option<Arc<Shape>>,
     /// Sessions, that keep all processors busy.
     pub clients: u32,
     /// How long each run lasts.
@@ -50,7 +54,13 @@ pub fn cpu_catalog(
     observer: &dyn Observer,
 ) -> Result<CpuCatalog, BenchError> {
     let mut catalog = CpuCatalog::new(settings.octavo_version, settings.clients);
-    for family in Registry::standard().families() {
+    catalog.shape = settings.shape.clone();
+    let registry = Registry::standard();
+    let is_wanted = |family: &&&'static Family| {
+        let wanted = settings.family;
+        wanted.is_none_or(|wanted| std::ptr::eq(wanted, **family))
+    };
+    for family in registry.families().iter().filter(is_wanted) {
         let measured = family_costs(settings, family, observer)?;
         catalog.cost.extend(measured.costs);
         catalog.database = measured.result.subject.database;
@@ -66,13 +76,18 @@ struct FamilyCosts {
 }
 
 /// What the kinds of a family take: each alone where that is possible. Others are measured in
-/// their mix, where each has the share of the time that its latencies have.
+/// their mix, where each has the share of the time that its latencies have. A kind that is an
+/// [operation](Workload::operations_of) is called as that, with the mean of all tables that have it.
 fn family_costs(
     settings: &CpuCatalogSettings<'_>,
     family: &'static Family,
     observer: &dyn Observer,
 ) -> Result<FamilyCosts, BenchError> {
-    let build = |mix: Option<String>| family.kind_trial(mix, SEED);
+    let build = |mix: Option<String>| {
+        let takes_shape = family.takes_shape;
+        let shape = settings.shape.clone().filter(|_| takes_shape);
+        family.kind_trial(mix, shape, SEED)
+    };
     let mixed = build(None).map_err(|error| refused(&error))?;
     let kinds = mixed.transactions();
     let alone = || {
@@ -99,7 +114,11 @@ fn family_costs(
         },
         observer,
     )?;
-    let mut seen = vec![Vec::new(); kinds.len()];
+    let names = kinds.iter().enumerate();
+    let names = names
+        .map(|(place, kind)| single_operation(workloads[0].as_ref(), place).unwrap_or(kind.name));
+    let names: Vec<&str> = names.collect();
+    let mut seen: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
     let mut last = None;
     for workload in std::iter::repeat_n(&workloads, RUNS).flatten() {
         let benched = bench(
@@ -125,7 +144,7 @@ fn family_costs(
             observer,
         )?;
         for (kind, sample) in samples(&benched.result) {
-            seen[kind].push(sample);
+            seen.entry(names[kind]).or_default().push(sample);
         }
         last = Some(benched.result);
     }
@@ -133,13 +152,12 @@ fn family_costs(
     // The next family's rows take its place in memory.
     fs::remove_dir_all(&directory).map_err(|error| refused(&error))?;
     let result = last.ok_or_else(|| refused(&"the family has no kinds of transactions"))?;
-    let costs = kinds.iter().zip(seen).filter(|(_, seen)| !seen.is_empty());
-    let costs = costs.map(|(kind, seen)| {
+    let costs = seen.into_iter().map(|(name, seen)| {
         let logs: Vec<f64> = seen.iter().map(|sample| sample.us.ln()).collect();
         let bytes: Vec<f64> = seen.iter().map(|sample| sample.log_bytes).collect();
         KindCost {
             family: family.data.name.into(),
-            kind: kind.name.into(),
+            kind: name.into(),
             us: spread::mean(&logs).exp(),
             deviation: spread::standard_deviation(&logs),
             log_bytes: spread::mean(&bytes),
@@ -149,6 +167,14 @@ fn family_costs(
         costs: costs.collect(),
         result,
     })
+}
+
+/// The operation that a kind is, where it is a single one.
+fn single_operation(workload: &dyn Workload, kind: usize) -> Option<&'static str> {
+    match workload.operations_of(kind)[..] {
+        [(operation, 1.0)] => Some(operation),
+        _ => None,
+    }
 }
 
 /// What a run says of one kind.

@@ -1,9 +1,10 @@
 //! What transactions take of processors, as `octavo bench --cpu-catalog` writes it to a file
 //! and `octavo predict --cpu` reads it.
 
-use std::thread;
+use std::{sync::Arc, thread};
 
 use octavo_predict::KindCost;
+use octavo_workload::{Workload, shape::Shape};
 use serde::{Deserialize, Serialize};
 
 /// The form of the file.
@@ -32,6 +33,9 @@ pub struct CpuCatalog {
     pub clients: u32,
     /// When it was measured.
     pub measured: String,
+    /// The tables of keys and values that were measured, where somebody named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Arc<Shape>>,
     /// By kinds of transactions.
     #[serde(default)]
     pub cost: Vec<KindCost>,
@@ -56,6 +60,11 @@ pub enum CpuCatalogError {
     /// Processors or clients that no machine has.
     #[error("{0}")]
     Machine(String),
+    /// It is of other tables of keys and values.
+    #[error(
+        "it is of another shape than the prediction: measure this one with octavo bench --cpu-catalog FILE --shape SHAPE"
+    )]
+    Shape,
     /// It is of another database.
     #[error(
         "it is of {found}, and the prediction of {wanted}: measure that with octavo bench --cpu-catalog FILE --database {wanted}"
@@ -83,6 +92,7 @@ impl CpuCatalog {
             processors: u32::try_from(processors).unwrap_or(u32::MAX),
             clients,
             measured: String::new(),
+            shape: None,
             cost: Vec::new(),
         }
     }
@@ -129,11 +139,17 @@ impl CpuCatalog {
         }
     }
 
-    /// Refuses those of another database.
+    /// Refuses those of another database, or of another shape.
     ///
     /// # Errors
-    /// [`CpuCatalogError::Database`].
-    pub fn check(&self, database: &str) -> Result<(), CpuCatalogError> {
+    /// [`CpuCatalogError::Database`] and [`CpuCatalogError::Shape`].
+    pub fn check(&self, database: &str, workload: &dyn Workload) -> Result<(), CpuCatalogError> {
+        let wanted = workload.shape();
+        if let (Some(wanted), Some(found)) = (wanted, &self.shape)
+            && wanted != found
+        {
+            return Err(CpuCatalogError::Shape);
+        }
         match self.database == database {
             true => Ok(()),
             false => Err(CpuCatalogError::Database {
@@ -151,7 +167,67 @@ impl CpuCatalog {
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::Seed;
+    use octavo_workload::shape::{ShapeTable, Spread};
+
     use super::*;
+
+    /// By hand: an operation takes what it takes with any shape, and a transaction of ten operations ten times
+    /// the mean of them. What was measured of one shape is not of another.
+    #[test]
+    fn operations_of_shapes_make_up_their_transactions() {
+        let cost = |kind: &'static str, us| KindCost {
+            family: "key-value".into(),
+            kind: kind.into(),
+            us,
+            deviation: 0.1,
+            log_bytes: us,
+        };
+        let workload = |operations: u32, get: u32, put: u32| {
+            let table = ShapeTable {
+                get,
+                put,
+                ..ShapeTable::new("mine", 1000, 20, Spread::always(50))
+            };
+            let shape = Arc::new(Shape::new(operations, vec![table]).unwrap());
+            let name: octavo_workload::WorkloadName = "key-value".parse().unwrap();
+            let spec = octavo_workload::WorkloadSpec {
+                shape: Some(Arc::clone(&shape)),
+                ..octavo_workload::WorkloadSpec::new(
+                    name,
+                    name.data_spec(&shape.rows()).unwrap(),
+                    Seed::new(1),
+                )
+            };
+            (spec.build().unwrap(), shape)
+        };
+        let costs = [cost("get", 10.0), cost("put", 50.0)];
+        let (single, shape) = workload(1, 3, 1);
+        let found = KindCost::of_mix(&costs, single.as_ref()).unwrap();
+        assert_eq!(found.cost.other_ns, 20_000.0);
+        assert_eq!(found.weights, [0.5, 2.5]);
+        let (ten, _) = workload(10, 3, 1);
+        let found = KindCost::of_mix(&costs, ten.as_ref()).unwrap();
+        assert_eq!(found.cost.other_ns, 200_000.0);
+        assert_eq!(found.cost.log_bytes, 200.0);
+        let missing = KindCost::of_mix(&costs[1..], ten.as_ref()).unwrap_err();
+        assert_eq!(missing.0, ["Transaction"]);
+        // What was measured of whole transactions is what counts.
+        let whole = [costs.as_slice(), &[cost("Transaction", 90.0)]].concat();
+        let found = KindCost::of_mix(&whole, ten.as_ref()).unwrap();
+        assert_eq!(found.cost.other_ns, 90_000.0);
+
+        let catalog = CpuCatalog {
+            database: "sqlite".to_owned(),
+            shape: Some(shape),
+            cost: costs.to_vec(),
+            ..CpuCatalog::new("0.1.0", 1)
+        };
+        assert_eq!(CpuCatalog::from_toml(&catalog.to_toml()).unwrap(), catalog);
+        assert!(catalog.check("sqlite", single.as_ref()).is_ok());
+        let other = catalog.check("sqlite", ten.as_ref()).unwrap_err();
+        assert!(other.to_string().contains("another shape"), "{other}");
+    }
 
     #[test]
     fn files_are_read_as_they_were_written_and_others_refused() {
@@ -169,8 +245,10 @@ mod tests {
         assert!(catalog.processors >= 1);
         let text = catalog.to_toml();
         assert_eq!(CpuCatalog::from_toml(&text).unwrap(), catalog);
-        assert!(catalog.check("postgres").is_ok());
-        let other = catalog.check("mariadb").unwrap_err().to_string();
+        let workload = octavo_workload::Pgbench::new(1, Seed::new(1)).unwrap();
+        assert!(catalog.check("postgres", &workload).is_ok());
+        let other = catalog.check("mariadb", &workload).unwrap_err();
+        let other = other.to_string();
         assert!(other.contains("--database mariadb"), "{other}");
         for (from, to, named) in [
             ("format = 1", "format = 2", "measure again"),

@@ -48,6 +48,13 @@ const COSTS: &[KindCost] = &[
     KindCost::new(["pgbench", "tpcb-like"], [347.0, 0.107, 398.0]),
     KindCost::new(["pgbench", "simple-update"], [177.0, 0.083, 276.0]),
     KindCost::new(["pgbench", "select-only"], [30.2, 0.173, 0.0]),
+    // Operations (bench/runs/2026-12-02-cpu-catalog-key-value).
+    KindCost::new(["key-value", "get"], [45.5, 0.101, 0.0]),
+    KindCost::new(["key-value", "get-absent"], [38.4, 0.008, 0.0]),
+    KindCost::new(["key-value", "put"], [76.1, 0.176, 278.0]),
+    KindCost::new(["key-value", "insert"], [69.2, 0.192, 418.0]),
+    KindCost::new(["key-value", "delete"], [112.0, 0.119, 375.0]),
+    KindCost::new(["key-value", "range"], [111.0, 0.028, 0.0]),
 ];
 
 /// Eight cells of TPC-C with filled buffers were predicted with 9 to 21% too few misses, 14% on

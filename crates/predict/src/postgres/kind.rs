@@ -46,6 +46,13 @@ const COSTS: &[KindCost] = &[
     KindCost::new(["pgbench", "tpcb-like"], [235.0, 0.021, 5738.0]),
     KindCost::new(["pgbench", "simple-update"], [153.0, 0.035, 4281.0]),
     KindCost::new(["pgbench", "select-only"], [26.4, 0.051, 0.0]),
+    // Operations (bench/runs/2026-12-02-cpu-catalog-key-value).
+    KindCost::new(["key-value", "get"], [35.7, 0.211, 0.0]),
+    KindCost::new(["key-value", "get-absent"], [29.0, 0.145, 0.0]),
+    KindCost::new(["key-value", "put"], [69.4, 0.023, 205.0]),
+    KindCost::new(["key-value", "insert"], [46.1, 0.046, 335.0]),
+    KindCost::new(["key-value", "delete"], [55.2, 0.043, 239.0]),
+    KindCost::new(["key-value", "range"], [94.6, 0.063, 0.0]),
 ];
 
 /// PostgreSQL 15.

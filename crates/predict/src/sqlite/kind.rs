@@ -43,6 +43,13 @@ const COSTS: &[KindCost] = &[
     KindCost::new(["pgbench", "tpcb-like"], [22.3, 0.033, 17169.0]),
     KindCost::new(["pgbench", "simple-update"], [21.4, 0.065, 9216.0]),
     KindCost::new(["pgbench", "select-only"], [4.16, 0.034, 0.0]),
+    // Operations (bench/runs/2026-12-02-cpu-catalog-key-value).
+    KindCost::new(["key-value", "get"], [5.6, 0.132, 0.0]),
+    KindCost::new(["key-value", "get-absent"], [4.6, 0.042, 0.0]),
+    KindCost::new(["key-value", "put"], [14.5, 0.058, 4120.0]),
+    KindCost::new(["key-value", "insert"], [13.8, 0.091, 6292.0]),
+    KindCost::new(["key-value", "delete"], [13.1, 0.062, 5820.0]),
+    KindCost::new(["key-value", "range"], [27.6, 0.024, 0.0]),
 ];
 
 /// SQLite with a write-ahead log, its several clients as Octavo measures them.

@@ -227,6 +227,18 @@ impl Workload for KeyValue {
         &self.mix
     }
 
+    fn operations_of(&self, kind: usize) -> Vec<(&'static str, f64)> {
+        let operations = self.declared().operations.iter().enumerate();
+        let each = operations.map(|(place, (_, operation))| {
+            let count = match self.shape.operations() {
+                1 => f64::from(u8::from(place == kind)),
+                count => f64::from(count) * self.operations.share(place),
+            };
+            (operation.name(), count)
+        });
+        each.filter(|(_, count)| *count > 0.0).collect()
+    }
+
     fn counted_name(&self) -> &'static str {
         match self.shape.operations() {
             1 => "operations",

@@ -153,6 +153,20 @@ impl Shape {
         self.tables.iter().map(|table| table.keys).sum()
     }
 
+    /// Keys of its tables that are loaded in seconds: all of them, or as many as 100 MB hold. Chosen.
+    pub(crate) fn trial_keys(&self) -> u64 {
+        const TRIAL_BYTES: u64 = 100_000_000;
+        let bytes = self.tables.iter().map(|table| {
+            let row = table.key_bytes + table.value_bytes.mean();
+            u128::from(table.keys) * u128::from(row)
+        });
+        let bytes: u128 = bytes.sum::<u128>().max(1);
+        let keys = u128::from(self.keys()) * u128::from(TRIAL_BYTES) / bytes;
+        u64::try_from(keys)
+            .unwrap_or(u64::MAX)
+            .clamp(1, self.keys())
+    }
+
     /// The name of the parameter of rows that is [`Self::keys`].
     pub const KEYS: &str = "keys";
 

@@ -150,6 +150,10 @@ pub(super) const BEGUN: &[(&str, &str)] = &[
         "octavo bench --cpu-catalog cpu.toml --database postgres",
         "measures for minutes",
     ),
+    (
+        "octavo bench --cpu-catalog cpu.toml --shape shape.toml",
+        "measures for a minute; a test of shapes runs it with a smaller file",
+    ),
     ("octavo reproduce all", "predicts for minutes"),
     (
         "octavo reproduce all --html studies.html",

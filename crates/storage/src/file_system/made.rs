@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -92,6 +92,8 @@ const UNMOUNT_MAX: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct MountedFileSystem {
     mount: PathBuf,
+    /// Until the mount is gone.
+    _held: File,
 }
 
 impl MountedFileSystem {
@@ -125,6 +127,7 @@ impl MountedFileSystem {
                 });
             }
         }
+        let held = hold_alone(directory, interrupted)?;
         let image = directory.join(IMAGE);
         let unfinished = directory.join(UNFINISHED);
         detach_left(&image);
@@ -163,6 +166,7 @@ impl MountedFileSystem {
         let _where_there_is_one = fs::remove_dir(mount.join("lost+found"));
         Ok(Self {
             mount: mount.to_owned(),
+            _held: held,
         })
     }
 
@@ -190,6 +194,20 @@ impl MountedFileSystem {
 impl Drop for MountedFileSystem {
     fn drop(&mut self) {
         self.unmount();
+    }
+}
+
+/// Locks the directory of a file system. A process whose experiment was killed may still be making or
+/// unmounting it there, and what that does last would take the new mount away: it is waited for.
+fn hold_alone(directory: &Path, interrupted: &dyn Fn() -> bool) -> Result<File, FileSystemError> {
+    let held = File::open(directory).map_err(failed("open", directory))?;
+    loop {
+        match held.try_lock() {
+            Ok(()) => return Ok(held),
+            Err(TryLockError::WouldBlock) if interrupted() => return Err(FileSystemError::Stopped),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(20)),
+            Err(TryLockError::Error(error)) => return Err(failed("lock", directory)(error)),
+        }
     }
 }
 
@@ -433,6 +451,9 @@ mod tests {
             assert_eq!(loops_of(&directory), "");
             let mounted = mount(&|| false).unwrap();
             assert_eq!(fs::read_to_string(at.join("kept")).unwrap(), "as it was");
+            // Another process waits for this one, which would take its mount away.
+            assert!(matches!(mount(&|| true), Err(FileSystemError::Stopped)));
+            assert!(at.join("kept").exists());
             drop(mounted);
             assert_eq!(loops_of(&directory), "");
         })

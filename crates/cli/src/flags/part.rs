@@ -44,14 +44,17 @@ impl FromStr for Sittings {
         let (Some(first), Some(last)) = (number(first), number(last)) else {
             bail!("give a number from 0, such as 7, 7/12 or 0-3/12, or auto");
         };
-        let of = of.map(|of| number(of).context("give how many sittings there are after /"));
+        let how_many = |of: &str| number(of).filter(|&of| of > 0);
+        let of = of.map(|of| {
+            how_many(of).context("give how many sittings there are, at least 1, after /")
+        });
         let of = of.transpose()?;
         ensure!(first <= last, "{first} comes after {last}");
         if let Some(of) = of {
             ensure!(
                 last < of,
                 "sittings are counted from 0, so the last of {of} is {}",
-                of.saturating_sub(1)
+                of - 1
             );
         }
         Ok(Self::These { first, last, of })

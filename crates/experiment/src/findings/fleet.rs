@@ -254,10 +254,12 @@ impl<'a> ClassParts<'a> {
                             .map(|log| log.exp()),
                     });
                     let is_open = found.decision == Some(Decision::Open);
-                    let tolerated = if is_open { 0.0 } else { margin };
                     let against = of_hosts
                         .filter(|_| found.ratio.is_some() && ratios.says_of_hosts())
-                        .map(|of| of.against(tolerated))
+                        .map(|of| match is_open {
+                            true => of.fewer(),
+                            false => of.against(margin),
+                        })
                         .unwrap_or_default();
                     HostFindings {
                         level: found.level.clone(),

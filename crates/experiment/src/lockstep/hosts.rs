@@ -10,6 +10,7 @@
 
 use std::{
     borrow::Borrow,
+    cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
 };
 
@@ -94,8 +95,7 @@ impl CellOfHost {
         Some(hosts - logs.len()).filter(|more| *more > 0)
     }
 
-    /// The hosts whose ratio is on the other side of 1 than the mean of all, by more than the margin; with 0
-    /// for that, however little.
+    /// The hosts whose ratio is on the other side of 1 than the mean of all, by more than the margin.
     pub fn against(&self, margin: f64) -> Vec<usize> {
         let center = mean(&self.all());
         let edge = margin.ln_1p();
@@ -103,6 +103,23 @@ impl CellOfHost {
         logs.filter(|(_, log)| center.abs() > 0.0 && **log * center.signum() < -edge)
             .map(|(host, _)| *host)
             .collect()
+    }
+
+    /// The hosts on the side of 1 that has fewer of them: what keeps a cell open. Of sides with as many that
+    /// which the mean is not on.
+    pub fn fewer(&self) -> Vec<usize> {
+        let side = |is_above: bool| -> Vec<usize> {
+            let logs = self.logs.iter();
+            let of_side = logs.filter(|(_, log)| **log != 0.0 && (**log > 0.0) == is_above);
+            of_side.map(|(host, _)| *host).collect()
+        };
+        let [above, below] = [true, false].map(side);
+        let is_above = match above.len().cmp(&below.len()) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => mean(&self.all()) < 0.0,
+        };
+        if is_above { above } else { below }
     }
 
     fn all(&self) -> Vec<f64> {
@@ -458,8 +475,11 @@ mod tests {
         assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.03), [2]);
         assert_eq!(cell(&[-0.2, -0.2, 0.1]).against(0.03), [2]);
         assert_eq!(cell(&[0.2, 0.1]).against(0.03), [] as [usize; 0]);
-        // However little, where it is open.
-        assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.0), [2, 3]);
+        // However little, where it is open. Of equal sides that which the mean is not on.
+        assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).fewer(), [2, 3]);
+        assert_eq!(cell(&[-0.2, -0.2, 0.1, 0.01]).fewer(), [2, 3]);
+        // One slow host pulls the mean of five that are faster below 1: it is the one.
+        assert_eq!(cell(&[0.07, 0.07, 0.07, 0.07, -0.5, 0.07]).fewer(), [4]);
     }
 
     /// The ratio in a sitting as that one's own store has it.

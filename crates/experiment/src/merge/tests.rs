@@ -551,11 +551,19 @@ fn what_changed_is_told_of_a_host_and_not_of_another_one() {
         sitting(0, "a", "none"),
         sitting(1, "b", "1 GiB"),
         sitting(2, "a", "2 GiB"),
+        sitting(3, "b", "3 GiB"),
     ];
     let merged = merge(&scratch.path().join("all"), &stores).unwrap();
     let changed = found(&merged.store).changed;
-    let wanted = ("machine swap".to_owned(), "none is now 2 GiB".to_owned());
-    assert_eq!(changed, [wanted]);
+    // Neither takes the place of the other.
+    let wanted = [
+        ("machine swap on a", "none is now 2 GiB"),
+        ("machine swap on b", "1 GiB is now 3 GiB"),
+    ];
+    assert_eq!(
+        changed,
+        wanted.map(|(name, what)| (name.to_owned(), what.to_owned()))
+    );
     let facts = Store::open(&merged.store)
         .unwrap()
         .facts("machine")

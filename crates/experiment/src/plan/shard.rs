@@ -18,6 +18,9 @@ impl Shard {
     pub fn new(index: u32, count: u32) -> Result<Self, String> {
         match index < count {
             true => Ok(Self { index, count }),
+            false if count == 0 => {
+                Err("give how many parts there are, at least 1, after /".to_owned())
+            }
             false => Err(format!(
                 "there is no part {} of {count}: parts are 1 to {count}",
                 u64::from(index) + 1
@@ -93,7 +96,7 @@ mod tests {
         for (text, reason) in [
             ("0/3", "counted from 1"),
             ("4/3", "parts are 1 to 3"),
-            ("1/0", "there is no part 1 of 0"),
+            ("1/0", "at least 1"),
             ("3", "such as 3/200"),
             ("-1/3", "such as 3/200"),
             ("1/3/4", "such as 3/200"),

@@ -505,6 +505,7 @@ fn put_once(
             continue;
         }
         if topic == CHANGED {
+            let name = format!("{name} on {}", part.host.name);
             change.execute(params![topic, name, value])?;
             continue;
         }
@@ -513,7 +514,8 @@ fn put_once(
             Some(first) if *first == value => {}
             Some(first) => {
                 let what = format!("{first} is now {value}");
-                change.execute(params![CHANGED, format!("{} {}", key.1, key.2), what])?;
+                let name = format!("{} {} on {}", key.1, key.2, part.host.name);
+                change.execute(params![CHANGED, name, what])?;
             }
             None => {
                 keep.execute(params![key.1, key.2, value])?;

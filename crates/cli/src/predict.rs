@@ -334,7 +334,7 @@ fn enlarged(entry: Entry, plan: &Plan) -> anyhow::Result<Entry> {
 fn of_file(file: &Path, kind: &ModeledKind, workload: &dyn Workload) -> anyhow::Result<(Cpu, u32)> {
     let text = text::read(file, text::WRITTEN_MAX)?;
     let catalog = CpuCatalog::from_toml(&text)?;
-    catalog.check(kind.database.name, workload)?;
+    catalog.check(kind, workload)?;
     let cpu = Cpu::of_file(&catalog, workload, &file.display().to_string())?;
     Ok((cpu, catalog.processors))
 }

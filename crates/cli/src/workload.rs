@@ -3,14 +3,18 @@
 //! The flags themselves follow from the registry: `--workload`, and one for
 //! each parameter that a kind of rows has.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{anyhow, bail};
 use clap::{
     Arg, ArgMatches, Args, Command, FromArgMatches,
     builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use octavo_experiment::{advise::DATA_OVER_MEMORY, dataset::Manifest, plan::file::read_shape};
+use octavo_experiment::{
+    advise::DATA_OVER_MEMORY,
+    dataset::Manifest,
+    plan::file::{PlanFileError, read_shape},
+};
 use octavo_report::number::join;
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{
@@ -18,14 +22,14 @@ use octavo_workload::{
     WorkloadSpec, shape::Shape,
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, shell};
 
 /// What the flags say of the workload and its rows.
 #[derive(Debug, Default)]
 pub(crate) struct WorkloadFlags {
     name: Option<WorkloadName>,
-    /// Tables of keys and values, from a file.
-    shape: Option<Arc<Shape>>,
+    /// Tables of keys and values, and the file that they are from.
+    shape: Option<(PathBuf, Arc<Shape>)>,
     /// Parameters of the rows by name.
     given: Vec<(&'static str, u64)>,
 }
@@ -51,7 +55,10 @@ fn augment(command: Command, registry: &Registry) -> Command {
     let shape = Arg::new(SHAPE)
         .long(SHAPE)
         .value_name("FILE")
-        .value_parser(PathBufValueParser::new().try_map(|path| read_shape(&path)))
+        .value_parser(PathBufValueParser::new().try_map(|path| {
+            let shape = read_shape(&path)?;
+            Ok::<_, PlanFileError>((path, shape))
+        }))
         .help("Your own tables of keys and values, as a file says (docs/key-value.md)")
         .hide_short_help(true);
     let flags = parameters(registry).into_iter().map(|(parameter, help)| {
@@ -101,7 +108,7 @@ fn read(matches: &ArgMatches, registry: &Registry) -> WorkloadFlags {
         });
     WorkloadFlags {
         name: matches.get_one(WORKLOAD).copied(),
-        shape: matches.get_one::<Arc<Shape>>(SHAPE).cloned(),
+        shape: matches.get_one::<(PathBuf, Arc<Shape>)>(SHAPE).cloned(),
         given: given.collect(),
     }
 }
@@ -152,14 +159,14 @@ impl WorkloadFlags {
 
     /// Tables of keys and values that were given.
     pub(crate) fn shape(&self) -> Option<&Arc<Shape>> {
-        self.shape.as_ref()
+        self.shape.as_ref().map(|(_, shape)| shape)
     }
 
     /// The parameters of rows that were given, by name: those of a shape too, but for how much data there
     /// is where that is `sized` otherwise.
     pub(crate) fn rows(&self, sized: bool) -> Vec<(&'static str, u64)> {
         let mut rows = self.given.clone();
-        for (name, value) in self.shape.iter().flat_map(|shape| shape.rows()) {
+        for (name, value) in self.shape().into_iter().flat_map(|shape| shape.rows()) {
             let is_given = rows.iter().any(|(given, _)| *given == name);
             let scale = self
                 .family_of_shape()
@@ -193,11 +200,10 @@ impl WorkloadFlags {
         }
     }
 
-    /// The flags that name the same workload to another command: a file of a shape by a placeholder, as only
-    /// what is in it was kept.
+    /// The flags that name the same workload to another command.
     pub(crate) fn named_again(&self) -> String {
         match (&self.shape, self.name) {
-            (Some(_), _) => format!(" --{SHAPE} FILE"),
+            (Some((file, _)), _) => format!(" --{SHAPE} {}", shell::word(file)),
             (None, Some(name)) => format!(" --{WORKLOAD} {name}"),
             (None, None) => String::new(),
         }
@@ -250,7 +256,7 @@ impl WorkloadFlags {
         // refused.
         let is_same = |loaded: &&Manifest| loaded.data.kind().name == kind.name;
         let loaded_rows = loaded.filter(is_same);
-        let shape = self.shape.clone();
+        let shape = self.shape().cloned();
         let shape = shape.or_else(|| loaded_rows.and_then(|loaded| loaded.shape.clone()));
         let data = match loaded_rows.map(|loaded| loaded.data) {
             Some(data) if self.shape.is_none() => data.with(&self.given),

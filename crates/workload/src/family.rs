@@ -157,7 +157,7 @@ impl Family {
     }
 
     /// The workload of its [`KindTrial`], with another mix, and with the tables of a shape, where these are
-    /// given: as many of its keys as are loaded in seconds.
+    /// given: with as many keys as are loaded in seconds.
     ///
     /// # Errors
     /// When the trial is none of this family's, which is an error of its description, and a mix that
@@ -168,13 +168,10 @@ impl Family {
         shape: Option<Arc<Shape>>,
         seed: Seed,
     ) -> Result<Box<dyn Workload>, WorkloadError> {
+        let shape = shape.map(|shape| shape.trial().map(Arc::new)).transpose()?;
         let data = match &shape {
             None => self.data.data_spec(self.kind_trial.data)?,
-            Some(shape) => {
-                let keys = (Shape::KEYS, shape.trial_keys());
-                let rows = [keys, (Shape::FINGERPRINT, shape.fingerprint())];
-                self.data.data_spec(&rows)?
-            }
+            Some(shape) => self.data.data_spec(&shape.rows())?,
         };
         let name = match self.kind_trial.mix {
             None => self.first(),

@@ -109,7 +109,8 @@ pub trait Workload: Send + Sync {
     /// The shares in which they are drawn.
     fn mix(&self) -> &Mix;
     /// What transactions of this kind consist of, by the names of operations, with how many of each in the
-    /// mean: where there are as many kinds as anybody thinks of, what they take is known by these.
+    /// mean, which is negative where another one has too much of it: where there are as many kinds as anybody
+    /// thinks of, what they take is known by these.
     fn operations_of(&self, _kind: usize) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

@@ -91,6 +91,15 @@ pub(super) fn measure(file: &Path, flags: &BenchFlags) -> Result<(), Failure> {
     let chosen =
         RequestedDatabase::from_flags(flags.data.database.as_deref(), &flags.system, None)?;
     let kind = chosen.database.kind();
+    // Predictions are what it is for.
+    octavo_predict::Registry::standard()
+        .find(kind.name)
+        .map_err(|error| {
+            let title = kind.title;
+            Failure::Input(anyhow::anyhow!(
+                "--cpu-catalog is for predictions, and there are none of {title}: {error}"
+            ))
+        })?;
     let directory = Temporary::create()?;
     let watcher = Watcher::new(flags.progress)?;
     let settings = CpuCatalogSettings {

@@ -313,7 +313,7 @@ pub(crate) struct PartFlags {
     #[arg(long, value_name = "N|auto", requires = "into", conflicts_with_all = ["directory", "dry_run"])]
     pub(crate) sitting: Option<Sittings>,
 
-    /// Where sittings go, each in a directory of its own
+    /// Where a new directory is made for what this command carries out
     #[arg(long, value_name = "DIR", requires = "sitting", value_parser = directory())]
     pub(crate) into: Option<PathBuf>,
 

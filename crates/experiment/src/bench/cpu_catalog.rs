@@ -76,8 +76,9 @@ struct FamilyCosts {
 }
 
 /// What the kinds of a family take: each alone where that is possible. Others are measured in
-/// their mix, where each has the share of the time that its latencies have. A kind that is an
-/// [operation](Workload::operations_of) is called as that, with the mean of all tables that have it.
+/// their mix, where each has the share of the time that its latencies have. A kind of a family's own tables
+/// that is an [operation](Workload::operations_of) is called as that, with the mean of the tables that have it:
+/// other tables take it from there. Those of a shape keep their names, as they differ.
 fn family_costs(
     settings: &CpuCatalogSettings<'_>,
     family: &'static Family,
@@ -115,8 +116,10 @@ fn family_costs(
         observer,
     )?;
     let names = kinds.iter().enumerate();
-    let names = names
-        .map(|(place, kind)| single_operation(workloads[0].as_ref(), place).unwrap_or(kind.name));
+    let names = names.map(|(place, kind)| match settings.shape {
+        None => single_operation(workloads[0].as_ref(), place).unwrap_or(kind.name),
+        Some(_) => kind.name,
+    });
     let names: Vec<&str> = names.collect();
     let mut seen: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
     let mut last = None;

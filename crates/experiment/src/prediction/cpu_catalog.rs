@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, thread};
 
-use octavo_predict::KindCost;
+use octavo_predict::{KindCost, ModeledKind};
 use octavo_workload::{Workload, shape::Shape};
 use serde::{Deserialize, Serialize};
 
@@ -62,18 +62,25 @@ pub enum CpuCatalogError {
     Machine(String),
     /// It is of other tables of keys and values.
     #[error(
-        "it is of another shape than the prediction: measure this one with octavo bench --cpu-catalog FILE --shape SHAPE"
+        "it is of another shape than the prediction: measure that with octavo bench --cpu-catalog FILE --database {database} {workload}"
     )]
-    Shape,
+    Shape {
+        /// Whose it is.
+        database: String,
+        /// How the workload is named to the command.
+        workload: String,
+    },
     /// It is of another database.
     #[error(
-        "it is of {found}, and the prediction of {wanted}: measure that with octavo bench --cpu-catalog FILE --database {wanted}"
+        "it is of {found}, and the prediction of {wanted}: measure that with octavo bench --cpu-catalog FILE --database {wanted} {workload}"
     )]
     Database {
         /// Whose it is.
         found: String,
         /// Whose is wanted.
         wanted: String,
+        /// How the workload is named to the command.
+        workload: String,
     },
 }
 
@@ -139,23 +146,35 @@ impl CpuCatalog {
         }
     }
 
-    /// Refuses those of another database, or of another shape.
+    /// Refuses those of another database than that whose costs `database` takes, which is itself where it can
+    /// be measured, or of another shape than that of the workload.
     ///
     /// # Errors
     /// [`CpuCatalogError::Database`] and [`CpuCatalogError::Shape`].
-    pub fn check(&self, database: &str, workload: &dyn Workload) -> Result<(), CpuCatalogError> {
-        let wanted = workload.shape();
-        if let (Some(wanted), Some(found)) = (wanted, &self.shape)
-            && wanted != found
-        {
-            return Err(CpuCatalogError::Shape);
-        }
-        match self.database == database {
-            true => Ok(()),
-            false => Err(CpuCatalogError::Database {
+    pub fn check(
+        &self,
+        database: &ModeledKind,
+        workload: &dyn Workload,
+    ) -> Result<(), CpuCatalogError> {
+        let (_, whose) = database.processor.kinds();
+        let wanted = whose.unwrap_or(database).database.name;
+        let named = match workload.shape() {
+            Some(shape) if shape != Shape::standard() => "--shape FILE".to_owned(),
+            _ => format!("--workload {}", workload.name()),
+        };
+        if self.database != wanted {
+            return Err(CpuCatalogError::Database {
                 found: self.database.clone(),
-                wanted: database.to_owned(),
+                wanted: wanted.to_owned(),
+                workload: named,
+            });
+        }
+        match (workload.shape(), &self.shape) {
+            (Some(wanted), Some(found)) if wanted != found => Err(CpuCatalogError::Shape {
+                database: self.database.clone(),
+                workload: named,
             }),
+            _ => Ok(()),
         }
     }
 
@@ -224,9 +243,16 @@ mod tests {
             ..CpuCatalog::new("0.1.0", 1)
         };
         assert_eq!(CpuCatalog::from_toml(&catalog.to_toml()).unwrap(), catalog);
-        assert!(catalog.check("sqlite", single.as_ref()).is_ok());
-        let other = catalog.check("sqlite", ten.as_ref()).unwrap_err();
-        assert!(other.to_string().contains("another shape"), "{other}");
+        let of = |name: &str| octavo_predict::Registry::standard().find(name).unwrap();
+        assert!(catalog.check(of("sqlite"), single.as_ref()).is_ok());
+        let other = catalog.check(of("sqlite"), ten.as_ref()).unwrap_err();
+        let named = "of another shape than the prediction: measure that with octavo bench --cpu-catalog FILE \
+                     --database sqlite --shape FILE";
+        assert!(other.to_string().contains(named), "{other}");
+        // Of two faults the first to mend.
+        let other = catalog.check(of("postgres"), ten.as_ref()).unwrap_err();
+        let named = "--database postgres --shape FILE";
+        assert!(other.to_string().contains(named), "{other}");
     }
 
     #[test]
@@ -246,8 +272,11 @@ mod tests {
         let text = catalog.to_toml();
         assert_eq!(CpuCatalog::from_toml(&text).unwrap(), catalog);
         let workload = octavo_workload::Pgbench::new(1, Seed::new(1)).unwrap();
-        assert!(catalog.check("postgres", &workload).is_ok());
-        let other = catalog.check("mariadb", &workload).unwrap_err();
+        let of = |name: &str| octavo_predict::Registry::standard().find(name).unwrap();
+        assert!(catalog.check(of("postgres"), &workload).is_ok());
+        // Whose costs are taken as those of PostgreSQL.
+        assert!(catalog.check(of("oracle-like"), &workload).is_ok());
+        let other = catalog.check(of("mariadb"), &workload).unwrap_err();
         let other = other.to_string();
         assert!(other.contains("--database mariadb"), "{other}");
         for (from, to, named) in [

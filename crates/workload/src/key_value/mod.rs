@@ -228,15 +228,25 @@ impl Workload for KeyValue {
     }
 
     fn operations_of(&self, kind: usize) -> Vec<(&'static str, f64)> {
-        let operations = self.declared().operations.iter().enumerate();
-        let each = operations.map(|(place, (_, operation))| {
+        let mut each = Vec::new();
+        for (place, (table, operation)) in self.declared().operations.iter().enumerate() {
             let count = match self.shape.operations() {
                 1 => f64::from(u8::from(place == kind)),
                 count => f64::from(count) * self.operations.share(place),
             };
-            (operation.name(), count)
-        });
-        each.filter(|(_, count)| *count > 0.0).collect()
+            if *operation != Operation::Range {
+                each.push((operation.name(), count));
+                continue;
+            }
+            // A range finds its first key as a get does, and each key beyond that costs what it costs in the
+            // ranges that were measured.
+            let length = self.shape.tables()[*table].range_length.mean();
+            let ranges = f64::from(length) / f64::from(Shape::standard().range_length());
+            each.push((Operation::Range.name(), count * ranges));
+            each.push((Operation::Get.name(), count * (1.0 - ranges)));
+        }
+        each.retain(|(_, count)| *count != 0.0);
+        each
     }
 
     fn counted_name(&self) -> &'static str {

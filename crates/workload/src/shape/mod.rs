@@ -148,23 +148,34 @@ impl Shape {
         &self.tables
     }
 
+    /// Keys that a range reads in the mean, of the first table with ranges; 1 without any.
+    pub(crate) fn range_length(&self) -> u32 {
+        let mut ranges = self.tables.iter().filter(|table| table.range > 0);
+        ranges.next().map_or(1, |table| table.range_length.mean())
+    }
+
     /// Keys that are loaded, of all tables.
     pub fn keys(&self) -> u64 {
         self.tables.iter().map(|table| table.keys).sum()
     }
 
-    /// Keys of its tables that are loaded in seconds: all of them, or as many as 100 MB hold. Chosen.
-    pub(crate) fn trial_keys(&self) -> u64 {
+    /// The same with tables that are loaded in seconds: each has all of its keys, or as many as its share of
+    /// 100 MB holds, and not fewer than twice what its longest range reads. Chosen.
+    ///
+    /// # Errors
+    /// None of a shape that is possible.
+    pub(crate) fn trial(&self) -> Result<Self, ShapeError> {
         const TRIAL_BYTES: u64 = 100_000_000;
-        let bytes = self.tables.iter().map(|table| {
-            let row = table.key_bytes + table.value_bytes.mean();
-            u128::from(table.keys) * u128::from(row)
+        let share = TRIAL_BYTES / self.tables.len() as u64;
+        let tables = self.tables.iter().map(|table| {
+            let row = u64::from(table.key_bytes + table.value_bytes.mean());
+            let wanted = (share / row).max(2 * u64::from(table.range_length.most()));
+            ShapeTable {
+                keys: table.keys.min(wanted),
+                ..table.clone()
+            }
         });
-        let bytes: u128 = bytes.sum::<u128>().max(1);
-        let keys = u128::from(self.keys()) * u128::from(TRIAL_BYTES) / bytes;
-        u64::try_from(keys)
-            .unwrap_or(u64::MAX)
-            .clamp(1, self.keys())
+        Self::new(self.operations, tables.collect())
     }
 
     /// The name of the parameter of rows that is [`Self::keys`].

@@ -582,6 +582,10 @@ impl Caveat {
             Self::PartsMissing { missing, of, .. } if u32::try_from(*missing) == Ok(*of) => {
                 Severity::Void
             }
+            // Which are lost is no accident: slow hosts fail more often.
+            Self::PartsMissing { missing, of, .. } if mostly(*missing, *of as usize) => {
+                Severity::Choice
+            }
             Self::HostsShort { hosts, of, .. } if mostly(hosts.len(), *of) => Severity::Choice,
             Self::RecordedInPart {
                 statements,
@@ -808,7 +812,8 @@ mod tests {
             of: 3,
             on: Vec::new(),
         };
-        assert_eq!(missing(2).severity(), Severity::Amount);
+        assert_eq!(missing(1).severity(), Severity::Amount);
+        assert_eq!(missing(2).severity(), Severity::Choice);
         assert_eq!(missing(3).severity(), Severity::Void);
     }
 }

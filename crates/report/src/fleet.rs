@@ -119,7 +119,7 @@ fn counted_parts(fleet: &Fleet) -> String {
         [] => missing,
         cut_off => format!(
             " Cut off, or still at work: {}.{missing}",
-            parts::numbers(fleet.kind, cut_off)
+            parts::named(fleet.kind, cut_off)
         ),
     };
     format!(
@@ -296,7 +296,7 @@ pub fn merged(merged: &Merged) -> Document {
         [] => String::new(),
         cut_off => format!(
             " Cut off, or still at work: {}.",
-            parts::numbers(kind, cut_off)
+            parts::named(kind, cut_off)
         ),
     };
     let missing = match merged.missing.as_slice() {

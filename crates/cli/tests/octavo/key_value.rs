@@ -58,6 +58,9 @@ fn what_a_shape_takes_of_processors_is_measured_and_predicted_with() {
         let mut octavo = octavo();
         octavo.args(["predict", "--database=sqlite", "--memory=1MiB", "--json"]);
         octavo.args(["--page-sizes=4K,16K", "--device=gp3-3000", "--passes=8"]);
+        // A directory for each, so that none is of the one before.
+        let directory = tempfile::tempdir_in(parent.path()).unwrap();
+        octavo.arg(directory.path().join("prediction"));
         octavo.arg("--shape").arg(&shape);
         octavo.args(
             costs

@@ -199,10 +199,12 @@ impl KindCost {
             let each = each.filter(|each| !each.is_empty())?;
             let sum =
                 |of: fn(&Taken) -> f64| each.iter().map(|(taken, count)| of(taken) * *count).sum();
-            Some(Taken {
+            let taken = Taken {
                 us: sum(|taken| taken.us),
                 log_bytes: sum(|taken| taken.log_bytes),
-            })
+            };
+            // As where a range of many keys takes less than a get.
+            (taken.us > 0.0).then_some(taken)
         };
         let found = kinds.iter().enumerate();
         let found = found.map(|(place, kind)| cost(kind.name).or_else(|| of_operations(place)));

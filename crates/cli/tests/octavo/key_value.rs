@@ -69,7 +69,7 @@ fn what_a_shape_takes_of_processors_is_measured_and_predicted_with() {
         );
         octavo.output().unwrap()
     };
-    // The program's costs are those of operations, of which a transaction here has ten.
+    // The program has costs of single operations, and a transaction here has ten.
     let output = predicted(None);
     assert!(output.status.success(), "{}", complaint(&output));
 

@@ -475,7 +475,7 @@ mod tests {
         assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.03), [2]);
         assert_eq!(cell(&[-0.2, -0.2, 0.1]).against(0.03), [2]);
         assert_eq!(cell(&[0.2, 0.1]).against(0.03), [] as [usize; 0]);
-        // However little, where it is open. Of equal sides that which the mean is not on.
+        // Where a cell is open, small ratios count. Of equal sides it is the one that the mean is not on.
         assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).fewer(), [2, 3]);
         assert_eq!(cell(&[-0.2, -0.2, 0.1, 0.01]).fewer(), [2, 3]);
         // One slow host pulls the mean of five that are faster below 1: it is the one.

@@ -206,6 +206,9 @@ mod tests {
             let table = ShapeTable {
                 get,
                 put,
+                // Twice as many keys as the ranges of Octavo's own tables have.
+                range: u32::from(get == 0),
+                range_length: Spread::always(110),
                 ..ShapeTable::new("mine", 1000, 20, Spread::always(50))
             };
             let shape = Arc::new(Shape::new(operations, vec![table]).unwrap());
@@ -235,6 +238,14 @@ mod tests {
         let whole = [costs.as_slice(), &[cost("Transaction", 90.0)]].concat();
         let found = KindCost::of_mix(&whole, ten.as_ref()).unwrap();
         assert_eq!(found.cost.other_ns, 90_000.0);
+
+        // Two such ranges find their first key once.
+        let (range, _) = workload(1, 0, 0);
+        let ranges = [cost("get", 10.0), cost("range", 60.0)];
+        let found = KindCost::of_mix(&ranges, range.as_ref()).unwrap();
+        assert_eq!(found.cost.other_ns, 110_000.0);
+        let impossible = [cost("get", 100.0), cost("range", 10.0)];
+        assert!(KindCost::of_mix(&impossible, range.as_ref()).is_err());
 
         let catalog = CpuCatalog {
             database: "sqlite".to_owned(),

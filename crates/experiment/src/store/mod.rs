@@ -869,7 +869,7 @@ impl Store {
     /// Does all of it in one transaction, or nothing. Within [one that has begun](Self::wholly), who began
     /// that undoes it: in a savepoint SQLite keeps each changed page, and walks along all of them after each
     /// statement that changes several rows, which for many statements takes the square of their number
-    /// (`memjrnlTruncate` in SQLite 3.53).
+    /// (`memjrnlTruncate` in SQLite 3.54.1).
     fn write(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<()>,

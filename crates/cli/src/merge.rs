@@ -1,16 +1,21 @@
 //! `octavo merge`: stores of parts to one, and what is said of it.
 
 use octavo_database::leave_memory_uncounted;
-use octavo_experiment::merge::merge;
+use octavo_experiment::merge::{MergeError, merge};
 
-use crate::{failure::Failure, flags::MergeFlags, print, shell};
+use crate::{failure::Failure, flags::MergeFlags, interrupt::Interrupt, print, shell};
 
 pub(crate) fn run(flags: MergeFlags) -> Result<(), Failure> {
     // Its threads read a store each.
     leave_memory_uncounted();
-    let merged = merge(&flags.into, &flags.stores).map_err(|error| {
-        let is_bad_input = error.is_bad_input();
-        Failure::classified(error, is_bad_input)
+    let interrupt = Interrupt::listen()?;
+    let flow = || interrupt.flow();
+    let merged = merge(&flags.into, &flags.stores, &flow).map_err(|error| match error {
+        MergeError::Stopped => Failure::Interrupted("nothing was merged: run it again".into()),
+        error => {
+            let is_bad_input = error.is_bad_input();
+            Failure::classified(error, is_bad_input)
+        }
     })?;
     for unread in &merged.unread {
         print::aside(&format!(

@@ -500,6 +500,11 @@ pub enum Caveat {
         /// Hosts of the first class that have parts in others, too.
         changed: usize,
     },
+    /// Hosts of classes that are too small to say anything of others have another answer of their own.
+    SmallClassAgainst {
+        /// Which hosts.
+        hosts: Vec<String>,
+    },
     /// Classes of hosts have other verdicts.
     ClassesDiffer {
         /// How many classes there are with enough hosts to say something of others.
@@ -622,6 +627,7 @@ impl Caveat {
             | Self::NoCheckpoint { .. }
             | Self::Misaligned { .. }
             | Self::ClassesDiffer { .. }
+            | Self::SmallClassAgainst { .. }
             | Self::HostsAgainst { .. }
             | Self::OneMachine { .. }
             | Self::SameFigures { .. }

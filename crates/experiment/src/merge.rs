@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     fmt, fs,
     num::NonZero,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -131,6 +132,9 @@ pub enum MergeError {
         /// The directory that was named, where there are stores one level below.
         below: Option<PathBuf>,
     },
+    /// It was asked to stop.
+    #[error("stopped before all was merged")]
+    Stopped,
     /// The merged store cannot be made there.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -147,6 +151,7 @@ impl MergeError {
             | Self::OtherPlans { .. }
             | Self::NotMerged { .. }
             | Self::Missing { .. } => true,
+            Self::Stopped => false,
             Self::Directory(error) => error.is_bad_input(),
             Self::Store(error) => error.is_bad_input(),
         }
@@ -162,9 +167,13 @@ impl MergeError {
 /// damaged does not hold up all others. Stores stay as they are.
 ///
 /// # Errors
-/// When a store is of another plan or has no parts, or the merged one cannot be written. Then
-/// nothing is taken.
-pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
+/// When a store is of another plan or has no parts, the merged one cannot be written, or `flow`, which is
+/// asked before each store, says to stop. Then nothing is taken.
+pub fn merge(
+    into: &Path,
+    inputs: &[PathBuf],
+    flow: &dyn Fn() -> ControlFlow<()>,
+) -> Result<Merged, MergeError> {
     // Nothing is made or taken where a name is wrong.
     let inputs: Vec<Input> = inputs.iter().map(|input| Input::of(input)).collect();
     for input in &inputs {
@@ -194,7 +203,7 @@ pub fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
     };
     let done = store.wholly(|store| -> Result<(), MergeError> {
         store.forget_idle_plan()?;
-        take_all(store, inputs, &mut merged)?;
+        take_all(store, inputs, &mut merged, flow)?;
         // Though nothing is new: an earlier version may have been killed before it decided.
         settle(store)?;
         merged.parts = store.parts()?;
@@ -264,7 +273,12 @@ impl Input {
     }
 }
 
-fn take_all(store: &mut Store, inputs: Vec<Input>, merged: &mut Merged) -> Result<(), MergeError> {
+fn take_all(
+    store: &mut Store,
+    inputs: Vec<Input>,
+    merged: &mut Merged,
+    flow: &dyn Fn() -> ControlFlow<()>,
+) -> Result<(), MergeError> {
     let tables = Tables::of(store)?;
     let own = store.path().canonicalize().ok();
     let mut known: BTreeSet<PathBuf> = own.into_iter().collect();
@@ -305,6 +319,9 @@ fn take_all(store: &mut Store, inputs: Vec<Input>, merged: &mut Merged) -> Resul
             has_plan: false,
         };
         for (path, receiver) in paths.iter().zip(receivers.iter().cycle()) {
+            if flow().is_break() {
+                return Err(MergeError::Stopped);
+            }
             // A reader that ended without an answer has panicked, and so does the scope.
             let Ok(found) = receiver.recv() else { break };
             let taken = match found {

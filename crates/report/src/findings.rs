@@ -249,6 +249,8 @@ fn summary(findings: &Findings, groups: &[&GroupFindings], more: usize) -> Secti
         .fleet
         .iter()
         .find_map(|fleet| fleet.classes.first());
+    let odd = class.map(|class| sentence::odd_hosts(findings, class));
+    section.extend(odd.into_iter().flatten().map(Block::Paragraph));
     let more_hosts = class.and_then(|class| sentence::more_hosts(findings, class));
     let more_hosts = more_hosts.into_iter();
     section.spare(spare::SETTLE, more_hosts.map(Block::Paragraph));

@@ -55,8 +55,12 @@ pub(crate) fn section(findings: &Findings) -> Section {
         ));
         // That of the first is among the answers.
         let is_first = place == 0;
-        if let Some(more) = sentence::more_hosts(findings, class).filter(|_| !is_first) {
-            section.paragraph(more);
+        if !is_first {
+            let odd = sentence::odd_hosts(findings, class).into_iter();
+            section.extend(
+                odd.chain(sentence::more_hosts(findings, class))
+                    .map(Block::Paragraph),
+            );
         }
         for (group, of_plan) in class.groups.iter().zip(&findings.groups) {
             let cells = of_plan

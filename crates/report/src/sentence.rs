@@ -48,7 +48,7 @@ pub(crate) use method::{all_passes, all_passes_but_time, method};
 pub(crate) use own_sizes::{about_own_sizes, own_sizes};
 pub(crate) use place::{data, decision, place, saved, screened, share_of_data};
 pub(crate) use range::beyond_range;
-pub(crate) use settle::{more_hosts, to_settle};
+pub(crate) use settle::{more_hosts, odd_hosts, to_settle};
 pub(crate) use stability::{stability, stall, why};
 pub use standing::standings;
 pub(crate) use standing::{on_few_hosts, standing_of};

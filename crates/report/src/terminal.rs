@@ -532,17 +532,24 @@ fn narrower(
 fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
+    // The characters of the line. Facts of a store may be long: none is counted twice.
+    let mut length = 0;
     for word in text.split_ascii_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+        if length > 0 && length + 1 + word.chars().count() > room {
             lines.push(std::mem::take(&mut line));
+            length = 0;
         }
-        if !line.is_empty() {
+        if length > 0 {
             line.push(' ');
+            length += 1;
         }
-        line.push_str(word);
-        while line.chars().count() > room {
-            lines.push(line.chars().take(room).collect());
-            line = line.chars().skip(room).collect();
+        for character in word.chars() {
+            if length == room {
+                lines.push(std::mem::take(&mut line));
+                length = 0;
+            }
+            line.push(character);
+            length += 1;
         }
     }
     if !line.is_empty() || lines.is_empty() {
@@ -577,6 +584,16 @@ mod tests {
             Cell::toned(row.2, tone)
         })
         .build()
+    }
+
+    #[test]
+    fn long_words_are_cut_and_others_kept_whole() {
+        let of = |text: &str| wrap(text, 8).join("|");
+        assert_eq!(of("one two three"), "one two|three");
+        assert_eq!(of("12345678 9"), "12345678|9");
+        assert_eq!(of("a 123456789012345678 b"), "a|12345678|90123456|78 b");
+        assert_eq!(of(""), "");
+        assert_eq!(of("ääääääää ä"), "ääääääää|ä");
     }
 
     #[test]

@@ -108,7 +108,9 @@ pub enum DirectoryError {
         marker: PathBuf,
     },
     /// Another process is at work there.
-    #[error("{} is in use by another {user}", path.display())]
+    #[error(
+        "{} is in use by another {user}: run the same command again when that one has ended", path.display()
+    )]
     Busy {
         /// The directory.
         path: PathBuf,
@@ -587,7 +589,7 @@ mod tests {
         let first = MarkedDirectory::open(&path, &MARK).unwrap();
         let error = MarkedDirectory::open(&path, &MARK).unwrap_err();
         assert!(
-            error.to_string().ends_with("is in use by another test"),
+            error.to_string().contains("is in use by another test: run"),
             "{error}"
         );
         drop(first);

@@ -13,7 +13,6 @@ use crate::{
     caveats::{self, Caveat},
     lockstep::{Group, HOSTS_MIN, HostRatios},
     part::{Host, PartKind, PartOutcome, StoredPart},
-    plan::Level,
     statistics::{Decision, Interval},
     verdict::Verdict,
 };
@@ -42,6 +41,8 @@ pub struct Fleet {
     pub classes: Vec<ClassFindings>,
     /// How many classes have too few hosts to say anything of others, where the first one has enough.
     pub classes_too_small: usize,
+    /// The hosts of these whose own answer is another one than that of the first class.
+    pub small_against: Vec<String>,
     /// Whether the verdicts of the other classes are the same; `None` of one class, and where that is not
     /// known as a class has no verdict yet.
     pub agree: Option<bool>,
@@ -133,6 +134,8 @@ pub struct HostFindings {
     pub more_hosts: Option<usize>,
     /// What each host says.
     pub by_host: Vec<HostCell>,
+    /// The host that alone keeps it open: the others decide it, and do not expect what this one says.
+    pub odd: Option<String>,
     /// The hosts whose own ratio is on the other side of 1 than that of all: where it is decided by more than
     /// the margin, where it is open by however little.
     pub against: Vec<String>,
@@ -274,6 +277,9 @@ impl<'a> ClassParts<'a> {
                         more_hosts: of_hosts
                             .filter(|_| is_open && ratios.says_of_hosts())
                             .and_then(|of| of.more(comparisons, margin)),
+                        odd: of_hosts
+                            .filter(|_| is_open && ratios.says_of_hosts())
+                            .and_then(|of| name(&of.odd(comparisons, margin)?)),
                         by_host: by_host.collect(),
                         against: against.iter().filter_map(name).collect(),
                     }
@@ -329,40 +335,25 @@ impl Fleet {
                 .iter()
                 .filter(|class| is_enough(class) || !some_are_enough)
         };
-        let advised = speaking().map(|class| {
-            let groups = class.groups.iter();
-            groups
-                .map(|group| group.verdict.advised())
-                .collect::<Vec<_>>()
-        });
-        let advised: Vec<Vec<Option<&Level>>> = advised.collect();
-        let differ = |one: &Option<&Level>, other: &Option<&Level>| {
-            one.zip(*other).is_some_and(|(one, other)| one != other)
-        };
-        let contradict = advised.iter().any(|one| {
-            let others = advised.iter().flat_map(|other| one.iter().zip(other));
-            others.into_iter().any(|(one, other)| differ(one, other))
-        });
-        // One class is told to use what is slower in another one.
-        let against = speaking().any(|one| {
-            let others = speaking().flat_map(|other| one.groups.iter().zip(&other.groups));
-            others.into_iter().any(|(one, other)| {
-                let Verdict::Use { level, .. } = &one.verdict else {
-                    return false;
-                };
-                let level = level.to_string();
-                let mut cells = other.cells.iter();
-                cells.any(|cell| cell.level == level && cell.decision == Some(Decision::Worse))
-            })
-        });
-        let contradict = contradict || against;
-        let all_known = advised.iter().flatten().all(Option::is_some);
-        let agree = match (advised.len() > 1, contradict, all_known) {
+        let all_known =
+            speaking().all(|class| class.groups.iter().all(|of| of.verdict.advised().is_some()));
+        let contradict = speaking().any(|one| speaking().any(|other| contradicts(one, other)));
+        let agree = match (speaking().count() > 1, contradict, all_known) {
             (false, ..) => None,
             (true, true, _) => Some(false),
             (true, false, true) => Some(true),
             (true, false, false) => None,
         };
+        // Where some are enough, the first one is.
+        let small = classes
+            .iter()
+            .filter(|class| some_are_enough && !is_enough(class));
+        let small_against = small
+            .clone()
+            .filter(|class| contradicts(&classes[0], class) || contradicts(class, &classes[0]));
+        let small_against = small_against
+            .flat_map(|class| &class.hosts)
+            .map(|of| of.host.name.clone());
         let (first, others) = match classes.split_first() {
             Some((first, others)) => (names_of([first]), names_of(others)),
             None => Default::default(),
@@ -381,7 +372,8 @@ impl Fleet {
                 .collect(),
             lost,
             agree,
-            classes_too_small: classes.len() - advised.len(),
+            classes_too_small: small.count(),
+            small_against: small_against.collect(),
             one_machine: one_machine(parts, boots, classes.first()),
             classes,
         })
@@ -391,6 +383,22 @@ impl Fleet {
     pub fn hosts(&self) -> usize {
         self.classes.first().map_or(0, |class| class.hosts.len())
     }
+}
+
+/// Whether hosts of one class are told to use something else than those of another one, or what is slower
+/// there.
+fn contradicts(one: &ClassFindings, other: &ClassFindings) -> bool {
+    let mut groups = one.groups.iter().zip(&other.groups);
+    groups.any(|(one, other)| {
+        let (Some(advised), others) = (one.verdict.advised(), other.verdict.advised()) else {
+            return false;
+        };
+        let is_slower = |of: &HostFindings| {
+            of.level == advised.to_string() && of.decision == Some(Decision::Worse)
+        };
+        let is_used = matches!(one.verdict, Verdict::Use { .. });
+        others.is_some_and(|of| of != advised) || is_used && other.cells.iter().any(is_slower)
+    })
 }
 
 /// The hosts of classes, each once.

@@ -248,6 +248,11 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
             changed: fleet.changed_hosts,
         });
     }
+    if !fleet.small_against.is_empty() {
+        caveats.push(Caveat::SmallClassAgainst {
+            hosts: fleet.small_against.clone(),
+        });
+    }
     if fleet.agree == Some(false) {
         caveats.push(Caveat::ClassesDiffer {
             classes: fleet.classes.len() - fleet.classes_too_small,

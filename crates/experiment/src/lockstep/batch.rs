@@ -178,7 +178,6 @@ impl Series {
             values: by_batch(&self.logs),
             influences: by_batch(self.influences()),
             unseen: self.unseen().to_vec(),
-            is_independent: false,
         }
     }
 

@@ -16,8 +16,7 @@ use std::{
 
 use super::{Group, Judgement, Levels, Rules, Slice, Unseated, judge};
 use crate::statistics::{
-    BatchMean, ByBatch, Decision, Interval, critical_t, decision, error_of_one, mean,
-    standard_deviation,
+    Decision, Interval, critical_t, decision, error_of_one, mean, standard_deviation,
 };
 
 /// The fewest hosts over which there is an interval: the degrees of freedom of two would make it
@@ -45,8 +44,8 @@ pub struct HostRatios {
     pub cells: BTreeMap<usize, CellOfHost>,
     /// The logarithm of the throughput a minute, by cell and host.
     pub throughputs: BTreeMap<usize, BTreeMap<usize, f64>>,
-    /// The passes of each host, all its sittings together: of its cells that took part in any, those of
-    /// the one with fewest.
+    /// The passes of each host that are not left out, all its sittings together: of its cells that took part
+    /// in any, those of the one with fewest.
     pub passes: BTreeMap<usize, usize>,
 }
 
@@ -84,12 +83,9 @@ impl CellOfHost {
     pub fn more(&self, comparisons: usize, margin: f64) -> Option<usize> {
         let logs = self.all();
         let deviation = self.deviation().filter(|_| logs.len() >= HOSTS_MIN)?;
-        let center = mean(&logs);
         let is_decided = |hosts: &usize| {
-            let count = *hosts as f64;
-            let half =
-                critical_t(error_of_one(comparisons), count - 1.0) * deviation / count.sqrt();
-            decision(&Interval::of_logs(center, half, *hosts), margin) != Decision::Open
+            let of_all = interval(mean(&logs), deviation, *hosts, error_of_one(comparisons));
+            decision(&of_all, margin) != Decision::Open
         };
         let hosts = (logs.len()..=MORE_MAX).find(is_decided)?;
         Some(hosts - logs.len()).filter(|more| *more > 0)
@@ -120,6 +116,36 @@ impl CellOfHost {
             Ordering::Equal => mean(&self.all()) < 0.0,
         };
         if is_above { above } else { below }
+    }
+
+    /// The host that alone keeps it open: the others decide it, and what it says lies outside of what these say of
+    /// the next host, at 95% for each of them and of so many comparisons (the outlier test by externally
+    /// studentized residuals with Bonferroni's bound: Cook and Weisberg, Residuals and Influence in
+    /// Regression, 1982, 2.2.2). `None` where it is decided, where no host or several do that, and of
+    /// fewer than [`HOSTS_MIN`] others.
+    pub fn odd(&self, comparisons: usize, margin: f64) -> Option<usize> {
+        let is_open = |logs: &[f64]| {
+            decision(&over(logs, error_of_one(comparisons)), margin) == Decision::Open
+        };
+        let count = self.logs.len();
+        if count <= HOSTS_MIN || !is_open(&self.all()) {
+            return None;
+        }
+        let is_odd = |(host, log): &(&usize, &f64)| {
+            let others = Self {
+                logs: self
+                    .logs
+                    .iter()
+                    .filter(|(of, _)| of != host)
+                    .map(|(of, log)| (*of, *log))
+                    .collect(),
+            };
+            let next = others.next(comparisons.max(1) * count);
+            let is_outside = next.is_some_and(|next| !(next.low..=next.high).contains(&log.exp()));
+            is_outside && !is_open(&others.all())
+        };
+        let mut odd = self.logs.iter().filter(is_odd).map(|(host, _)| *host);
+        odd.next().filter(|_| odd.next().is_none())
     }
 
     fn all(&self) -> Vec<f64> {
@@ -155,14 +181,18 @@ pub fn over_hosts(
             let mut judged = judge_own(&|sitting| sittings.contains(&sitting));
             if sittings.len() > 1 {
                 let apart = sittings.iter().map(|own| judge_own(&|of| of == *own));
-                take_sittings(&mut judged, &apart.collect::<Vec<_>>());
+                let apart: Vec<Judgement> = apart.collect();
+                take_sittings(&mut judged, &apart);
+                judged.screened = apart.into_iter().flat_map(|of| of.screened).collect();
             }
             (host, judged)
         })
         .filter(|(_, judged)| judged.passes > 0)
         .collect();
     let mut ratios = ratios(groups, &alone);
-    ratios.passes = passes(slices, host_of);
+    let screened = alone.iter().flat_map(|(_, judged)| &judged.screened);
+    let screened = screened.map(|of| (of.sitting, of.pass)).collect();
+    ratios.passes = passes(slices, &screened, host_of);
     if alone.len() > 1 {
         let apart: Vec<&Judgement> = alone.iter().map(|(_, judged)| judged).collect();
         take_sittings(judgement, &apart);
@@ -170,7 +200,9 @@ pub fn over_hosts(
     if alone.len() < HOSTS_MIN {
         return ratios;
     }
-    let levels = levels(groups, &alone, &ratios);
+    let levels = HostLevels::new(groups, &alone, &ratios);
+    judgement.levels = Levels::Hosts(levels);
+    let levels = &judgement.levels;
     for (group, judged) in groups.iter().zip(&mut judgement.groups) {
         let rivals = group.cells.len().saturating_sub(1);
         let reference = group.reference_cell();
@@ -201,7 +233,6 @@ pub fn over_hosts(
                 .filter(|likely| matches!(likely, Decision::Better | Decision::Worse));
         }
     }
-    judgement.levels = levels;
     ratios
 }
 
@@ -219,12 +250,18 @@ fn take_sittings(judgement: &mut Judgement, apart: &[impl Borrow<Judgement>]) {
     }
 }
 
-/// The passes of each host: of its cells that took part in any, those of the one with fewest.
-fn passes(slices: &[Slice], host_of: &BTreeMap<u32, usize>) -> BTreeMap<usize, usize> {
+/// The passes of each host that are not left out: of its cells that took part in any, those of the one with
+/// fewest.
+fn passes(
+    slices: &[Slice],
+    screened: &BTreeSet<(u32, u32)>,
+    host_of: &BTreeMap<u32, usize>,
+) -> BTreeMap<usize, usize> {
     let mut by_cell: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for slice in slices {
         if let Some(&host) = host_of.get(&slice.key.sitting) {
-            *by_cell.entry((host, slice.key.cell)).or_default() += 1;
+            let of_cell = by_cell.entry((host, slice.key.cell)).or_default();
+            *of_cell += usize::from(!screened.contains(&(slice.key.sitting, slice.key.pass)));
         }
     }
     let mut fewest: BTreeMap<usize, usize> = BTreeMap::new();
@@ -273,63 +310,64 @@ fn ratios(groups: &[Group], alone: &[(usize, Judgement)]) -> HostRatios {
     ratios
 }
 
-/// The levels of all cells, with a host in the place of a batch.
-fn levels(groups: &[Group], alone: &[(usize, Judgement)], ratios: &HostRatios) -> Levels {
-    let mut levels = Levels::default();
-    let throughput = |cell: usize| ratios.throughputs.get(&cell).cloned().unwrap_or_default();
-    let references: Vec<usize> = groups.iter().map(Group::reference_cell).collect();
-    // The first of equal ones.
-    let anchor = references.iter().rev().copied();
-    let Some(anchor) = anchor.max_by_key(|cell| throughput(*cell).len()) else {
-        return levels;
-    };
-    add(&throughput(anchor), |mean| levels.add_anchor(anchor, mean));
-    for group in groups {
-        let reference = group.reference_cell();
-        if reference != anchor {
-            let link: BTreeMap<usize, f64> = alone
-                .iter()
-                .filter_map(|(host, judged)| {
-                    let link = judged.levels.ratio(reference, anchor, error_of_one(1))?;
-                    Some((*host, link.estimate.ln()))
-                })
-                .collect();
-            match link.len() < HOSTS_MIN {
-                false => add(&link, |mean| levels.add_ratio(reference, anchor, mean)),
-                true => add(&throughput(reference), |mean| {
-                    levels.add_anchor(reference, mean);
-                }),
-            }
-        }
-        for &cell in &group.cells {
-            let of_cell = ratios.cells.get(&cell);
-            if let Some(of_cell) = of_cell.filter(|of| of.logs.len() >= HOSTS_MIN) {
-                add(&of_cell.logs, |mean| {
-                    levels.add_ratio(cell, reference, mean);
-                });
-            }
-        }
-    }
-    levels
+/// What the throughput of every cell is beside every other's, host by host: a ratio is over the hosts that
+/// have all its cells, since what another host does is no measure of what is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostLevels {
+    /// The logarithm of the throughput a minute, by cell and host.
+    throughputs: BTreeMap<usize, BTreeMap<usize, f64>>,
+    /// What cells of a host stand on that were open together there, by host and cell.
+    anchors: BTreeMap<usize, BTreeMap<usize, usize>>,
 }
 
-/// Adds the mean of what hosts say, if any does.
-fn add(logs: &BTreeMap<usize, f64>, mut add: impl FnMut(BatchMean)) {
-    if logs.is_empty() {
-        return;
+impl HostLevels {
+    fn new(groups: &[Group], alone: &[(usize, Judgement)], ratios: &HostRatios) -> Self {
+        let cells = || groups.iter().flat_map(|group| &group.cells);
+        let anchors = alone.iter().map(|(host, judged)| {
+            let Levels::Batches(levels) = &judged.levels else {
+                return (*host, BTreeMap::new());
+            };
+            let of_cells = cells().filter_map(|&cell| Some((cell, levels.anchor(cell)?)));
+            (*host, of_cells.collect())
+        });
+        Self {
+            throughputs: ratios.throughputs.clone(),
+            anchors: anchors.collect(),
+        }
     }
-    let values: ByBatch = logs
-        .iter()
-        .filter_map(|(host, log)| Some(((u32::try_from(*host).ok()?, 0), *log)))
-        .collect();
-    let all: Vec<f64> = values.values().copied().collect();
-    add(BatchMean {
-        center: mean(&all),
-        influences: values.clone(),
-        values,
-        unseen: Vec::new(),
-        is_independent: true,
-    });
+
+    /// As [`Levels::product`], with Student's t over the hosts: `None` of fewer than [`HOSTS_MIN`] that
+    /// have all these cells.
+    pub(super) fn product(&self, powers: &[(usize, f64)], error: f64) -> Option<Interval> {
+        let (first, _) = powers.first()?;
+        let of_host = |host: &usize| -> Option<f64> {
+            let anchors = self.anchors.get(host)?;
+            let anchor = anchors.get(first)?;
+            let logs = powers.iter().map(|(cell, power)| {
+                let log = self.throughputs.get(cell)?.get(host)?;
+                (anchors.get(cell)? == anchor).then_some(power * log)
+            });
+            logs.sum()
+        };
+        let hosts = self.throughputs.get(first)?.keys();
+        let logs: Vec<f64> = hosts.filter_map(of_host).collect();
+        if logs.len() < HOSTS_MIN {
+            return None;
+        }
+        Some(over(&logs, error))
+    }
+}
+
+/// Student's interval of what these logarithms of hosts are of, at a two-sided error.
+fn over(logs: &[f64], error: f64) -> Interval {
+    interval(mean(logs), standard_deviation(logs), logs.len(), error)
+}
+
+/// … of so many hosts with this mean and deviation.
+fn interval(center: f64, deviation: f64, hosts: usize, error: f64) -> Interval {
+    let count = hosts as f64;
+    let half = critical_t(error, count - 1.0) * deviation / count.sqrt();
+    Interval::of_logs(center, half, hosts)
 }
 
 #[cfg(test)]
@@ -471,6 +509,30 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_alone_keeps_a_cell_open_is_found() {
+        let near = [0.068, 0.069, 0.07, 0.071, 0.072];
+        let with = |odd: f64| {
+            let mut logs = near.to_vec();
+            logs.insert(4, odd);
+            cell(&logs)
+        };
+        assert_eq!(with(-0.5).odd(1, 0.03), Some(4));
+        // It is decided with it.
+        assert_eq!(with(0.07).odd(1, 0.03), None);
+        // Two of them: without either it is as open.
+        let two = cell(&[0.07, 0.07, 0.071, 0.069, -0.5, -0.5]);
+        assert_eq!(two.odd(1, 0.03), None);
+        // Hosts that are apart anyway: the lowest alone keeps it open, and is no stranger to the others.
+        let apart = cell(&[0.04, 0.06, 0.1, 0.12, -0.01]);
+        assert!(apart.more(1, 0.0).is_some());
+        let others = cell(&[0.04, 0.06, 0.1, 0.12]);
+        assert_eq!(others.more(1, 0.0), None, "the others decide it");
+        assert_eq!(apart.odd(1, 0.0), None);
+        // Of three hosts two would have to decide.
+        assert_eq!(cell(&[0.07, 0.0701, -0.5]).odd(1, 0.03), None);
+    }
+
+    #[test]
     fn hosts_that_say_the_opposite_are_named() {
         assert_eq!(cell(&[0.2, 0.2, -0.1, -0.01]).against(0.03), [2]);
         assert_eq!(cell(&[-0.2, -0.2, 0.1]).against(0.03), [2]);
@@ -547,6 +609,43 @@ mod tests {
         assert_eq!(of(&slices), (None, Some(Decision::Open)));
         slices.retain(|of| of.key.cell == 0);
         assert_eq!(of(&slices), (None, None));
+    }
+
+    #[test]
+    fn levels_are_compared_on_the_hosts_that_have_both() {
+        // The second and the third cell gain more on each further host, and the third is 5% ahead of the
+        // second on every one; it failed on the last three, where both gain most.
+        let groups = vec![Group {
+            cells: vec![0, 1, 2],
+            reference: 0,
+        }];
+        let mut slices = Vec::new();
+        for host in 0..6 {
+            let own = 0.1 * f64::from(host);
+            let cells = [0.0, own, own + 0.05];
+            let mut machine = Machine::new(QUIET, &cells, Seed::new(u64::from(host)));
+            let measured = if host < 3 { 0..3 } else { 0..2 };
+            for pass in 0..32 {
+                slices.extend(machine.pass(host, pass, measured.clone().collect()));
+            }
+        }
+        let host_of = (0..6).map(|host| (host, host as usize)).collect();
+        let seated = Unseated::new();
+        let mut judgement = judge(&RULES, &groups, 3, &slices, &seated);
+        let of_plan = (&*groups, 3);
+        let ratios = over_hosts(&mut judgement, &RULES, of_plan, &slices, &seated, &host_of);
+        let direct = judgement.levels.ratio(2, 1, error_of_one(1)).unwrap();
+        assert_eq!(direct.batches, 3);
+        let of_host = |host: usize| ratios.cells[&2].logs[&host] - ratios.cells[&1].logs[&host];
+        let within = mean(&[0, 1, 2].map(of_host));
+        assert!((direct.estimate.ln() - within).abs() < 1e-12);
+        assert!((within - 0.05).abs() < 0.02, "{within}");
+        // The quotient of both ratios to the first cell is of other hosts.
+        let both = [1, 2].map(|cell| judgement.groups[0].candidates[cell].ratio.unwrap());
+        assert_eq!(both.map(|ratio| ratio.batches), [6, 3]);
+        assert!(both[1].estimate < both[0].estimate);
+        let itself = judgement.levels.ratio(2, 2, error_of_one(1)).unwrap();
+        assert_eq!((itself.low, itself.high), (1.0, 1.0));
     }
 
     #[test]

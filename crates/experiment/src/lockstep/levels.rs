@@ -12,14 +12,58 @@
 //! The ratio of any two cells is the difference of their sums, within an interval that knows
 //! which batches their means share. Groups that were never open together have anchors of
 //! their own, and no ratio.
+//!
+//! Of several hosts it is what each of them says that is compared, host by host: see [`HostLevels`].
 
 use std::collections::BTreeMap;
 
+use super::hosts::HostLevels;
 use crate::statistics::{BatchMean, Estimate, Interval};
 
 /// What the throughput of every cell is beside every other's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Levels {
+    /// As the batches of one host say.
+    Batches(BatchLevels),
+    /// As hosts say.
+    Hosts(HostLevels),
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Self::Batches(BatchLevels::default())
+    }
+}
+
+impl Levels {
+    /// The throughput a minute of a cell, with an interval at a two-sided error; `None` of
+    /// a cell without any.
+    pub(crate) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
+        match self {
+            Self::Batches(levels) => levels.throughput(cell, error),
+            Self::Hosts(levels) => levels.product(&[(cell, 1.0)], error),
+        }
+    }
+
+    /// The throughput of a cell over another's.
+    pub(crate) fn ratio(&self, cell: usize, other: usize, error: f64) -> Option<Interval> {
+        self.product(&[(cell, 1.0), (other, -1.0)], error)
+    }
+
+    /// The product of cells' throughputs to these powers, with an interval at a two-sided
+    /// error: unbounded where a part has one batch alone. `None` where a cell has no
+    /// throughput, or where cells were never open together.
+    pub(crate) fn product(&self, powers: &[(usize, f64)], error: f64) -> Option<Interval> {
+        match self {
+            Self::Batches(levels) => levels.product(powers, error),
+            Self::Hosts(levels) => levels.product(powers, error),
+        }
+    }
+}
+
+/// What the throughput of every cell is beside every other's, by their batches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Levels {
+pub struct BatchLevels {
     means: Vec<Mean>,
     /// Of each cell with a throughput, the places of the means whose sum is its logarithm.
     cells: BTreeMap<usize, Vec<usize>>,
@@ -32,7 +76,7 @@ struct Mean {
     of: BatchMean,
 }
 
-impl Levels {
+impl BatchLevels {
     /// A cell that stands for itself, with the mean of its throughput a minute.
     pub(super) fn add_anchor(&mut self, cell: usize, mean: BatchMean) {
         self.means.push(Mean {
@@ -55,19 +99,17 @@ impl Levels {
         self.cells.insert(cell, sum);
     }
 
-    /// The throughput a minute of a cell, with an interval at a two-sided error; `None` of
-    /// a cell without any. Its interval is no narrower than that of the anchor it stands on:
+    /// The place of the mean of a throughput that a cell stands on: cells that stand on others were never
+    /// open together. `None` of a cell without any.
+    pub(super) fn anchor(&self, cell: usize) -> Option<usize> {
+        self.cells.get(&cell)?.first().copied()
+    }
+
+    /// As [`Levels::throughput`]. Its interval is no narrower than that of the anchor it stands on:
     /// the ratio's batches hide how the anchor's hang together.
-    pub(crate) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
+    fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
         let own = self.product(&[(cell, 1.0)], error)?;
-        if self.means.iter().all(|mean| mean.of.is_independent) {
-            return Some(own);
-        }
-        let anchor = self
-            .cells
-            .get(&cell)?
-            .first()
-            .map(|&place| &self.means[place].of);
+        let anchor = self.anchor(cell).map(|place| &self.means[place].of);
         let anchor = anchor.and_then(|of| Estimate::sum(&[(1.0, of)]));
         let least = anchor.map_or(f64::INFINITY, |of| of.half_width(error));
         Some(match (own.high / own.estimate).ln() < least {
@@ -76,15 +118,8 @@ impl Levels {
         })
     }
 
-    /// The throughput of a cell over another's.
-    pub(crate) fn ratio(&self, cell: usize, other: usize, error: f64) -> Option<Interval> {
-        self.product(&[(cell, 1.0), (other, -1.0)], error)
-    }
-
-    /// The product of cells' throughputs to these powers, with an interval at a two-sided
-    /// error: unbounded where a part has one batch alone. `None` where a cell has no
-    /// throughput, or where cells were never open together.
-    pub(crate) fn product(&self, powers: &[(usize, f64)], error: f64) -> Option<Interval> {
+    /// As [`Levels::product`].
+    fn product(&self, powers: &[(usize, f64)], error: f64) -> Option<Interval> {
         let mut weights = vec![0.0; self.means.len()];
         for (cell, power) in powers {
             for &place in self.cells.get(cell)? {
@@ -132,7 +167,6 @@ mod tests {
                 influences: values.clone(),
                 values,
                 unseen: Vec::new(),
-                is_independent: false,
             }
         };
         // Slow and fast stretches of 16 batches, against which the ratio of the first 52 of
@@ -145,7 +179,7 @@ mod tests {
             }
         };
         let noise = |pass: u32| if pass.is_multiple_of(2) { 0.3 } else { -0.3 };
-        let mut levels = Levels::default();
+        let mut levels = BatchLevels::default();
         levels.add_anchor(0, mean((0..192).map(stretch).collect()));
         let ratios = (0..52).map(|pass| noise(pass) - 0.3 * stretch(pass));
         levels.add_ratio(1, 0, mean(ratios.collect()));

@@ -1,7 +1,11 @@
-//! From batches to [`Levels`]: which reference is the anchor, and what links the others to it.
+//! From batches to [`BatchLevels`]: which reference is the anchor, and what links the others to it.
 //! Apart from these, which judgements have and batches know nothing of.
 
-use super::{Group, batch::Batches, levels::Levels};
+use super::{
+    Group,
+    batch::Batches,
+    levels::{BatchLevels, Levels},
+};
 use crate::statistics::BatchMean;
 
 /// Batches below which a link has no spread to speak of: a reference then stands for itself.
@@ -17,7 +21,7 @@ pub(super) fn levels(
     decided: &[Vec<Option<BatchMean>>],
     batches: &Batches,
 ) -> Levels {
-    let mut levels = Levels::default();
+    let mut levels = BatchLevels::default();
     let references = groups.iter().zip(from);
     let references = references.map(|(group, &from)| Since {
         cell: group.reference_cell(),
@@ -56,7 +60,7 @@ pub(super) fn levels(
             levels.add_ratio(cell, reference, series.mean());
         }
     }
-    levels
+    Levels::Batches(levels)
 }
 
 /// A cell and the first pass of each sitting from which on it counts.
@@ -67,7 +71,12 @@ struct Since {
 }
 
 /// A reference beside the anchor, or for itself.
-fn add_reference(levels: &mut Levels, reference: Since, anchor: Option<Since>, batches: &Batches) {
+fn add_reference(
+    levels: &mut BatchLevels,
+    reference: Since,
+    anchor: Option<Since>,
+    batches: &Batches,
+) {
     let own = batches.series(reference.cell, None, reference.from);
     let wanted = LINK_MIN.min(own.batches.len().max(1));
     // Only passes that count for both groups: copies of different ages are not compared.
@@ -83,7 +92,7 @@ fn add_reference(levels: &mut Levels, reference: Since, anchor: Option<Since>, b
 }
 
 /// A cell for itself, if it has any batch.
-fn add_alone(levels: &mut Levels, Since { cell, from }: Since, batches: &Batches) {
+fn add_alone(levels: &mut BatchLevels, Since { cell, from }: Since, batches: &Batches) {
     let own = batches.series(cell, None, from);
     if own.batches.is_empty() {
         return;

@@ -3,7 +3,9 @@
 mod hosts;
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,7 +13,7 @@ use std::{
 use octavo_units::Seed;
 use rand::{RngExt, seq::SliceRandom};
 
-use super::{MergeError, Merged, Offender, merge};
+use super::{MergeError, Merged, Offender};
 use crate::{
     directory::{STORE, WorkDirectory},
     findings::Findings,
@@ -34,6 +36,11 @@ fn fleet_plan() -> Plan {
 /// Ids whose directories have names of their own.
 fn id_of(number: u32) -> u128 {
     u128::from(number) << 96
+}
+
+/// [`super::merge`], which nobody stops.
+fn merge(into: &Path, inputs: &[PathBuf]) -> Result<Merged, MergeError> {
+    super::merge(into, inputs, &|| ControlFlow::Continue(()))
 }
 
 /// A part to be made up.
@@ -380,6 +387,34 @@ fn a_sitting_that_was_cut_off_counts_where_no_other_attempt_does_and_it_has_some
     assert_eq!((merged.taken, merged.parts.len()), (1, 4));
     let mut done = merged.parts.iter().filter(|part| part.number == 0);
     assert!(done.all(|part| part.outcome == Some(PartOutcome::Done)));
+}
+
+#[test]
+fn a_merge_that_is_stopped_takes_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let stores: Vec<PathBuf> = (0..6)
+        .map(|number| MadeUp::new(number, "h").alone(scratch.path()))
+        .collect();
+    let all = scratch.path().join("all");
+    let stop_after = |stores: &[PathBuf], taken: u32| {
+        let asked = Cell::new(0);
+        let flow = || {
+            asked.set(asked.get() + 1);
+            match asked.get() > taken {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        super::merge(&all, stores, &flow)
+    };
+    assert!(matches!(stop_after(&stores, 3), Err(MergeError::Stopped)));
+    assert!(!all.exists());
+    merge(&all, &stores[..2]).unwrap();
+    let before = Store::open(&all.join(STORE)).unwrap().parts().unwrap();
+    assert!(matches!(stop_after(&stores, 3), Err(MergeError::Stopped)));
+    let after = Store::open(&all.join(STORE)).unwrap().parts().unwrap();
+    assert_eq!((before.len(), &before), (2, &after));
+    assert_eq!(merge(&all, &stores).unwrap().taken, 4);
 }
 
 #[test]

@@ -79,11 +79,7 @@ impl Estimate {
             }
         }
         let values: Vec<f64> = parts.values().map(|(value, _)| *value).collect();
-        let is_independent = means.iter().all(|(_, of)| of.is_independent);
-        let (autocorrelation, inflation) = match is_independent {
-            true => (0.0, 1.0),
-            false => autocorrelation(&values),
-        };
+        let (autocorrelation, inflation) = autocorrelation(&values);
         let squares = parts.values().map(|(_, influence)| influence.powi(2));
         let mut unseen: BTreeMap<usize, f64> = BTreeMap::new();
         for (factor, of) in means {
@@ -97,10 +93,7 @@ impl Estimate {
             batches,
             mean: means.iter().map(|(factor, of)| factor * of.center).sum(),
             standard_error: seen.hypot(unseen.sum::<f64>().sqrt()),
-            widened: match is_independent {
-                true => 1.0,
-                false => WIDENED,
-            },
+            widened: WIDENED,
             freedom: batches as f64 - 1.0,
             autocorrelation,
         })
@@ -129,9 +122,6 @@ pub(crate) struct BatchMean {
     /// What batches do not differ in, by cell: by how much the mean goes up when that is by
     /// a standard deviation more.
     pub(crate) unseen: Vec<(usize, f64)>,
-    /// Whether the values are a sample in the textbook's sense, as those of several hosts are:
-    /// neighbors have nothing to do with each other, and no moods of one machine widen the interval.
-    pub(crate) is_independent: bool,
 }
 
 fn deviations(values: &ByBatch) -> impl Iterator<Item = ((u32, u32), f64)> {
@@ -225,7 +215,6 @@ mod tests {
             values: by_batch(first, values),
             influences: by_batch(first, values),
             unseen: Vec::new(),
-            is_independent: false,
         }
     }
 

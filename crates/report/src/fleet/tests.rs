@@ -124,6 +124,45 @@ fn who_says_the_opposite_is_named_where_it_is_open_too() {
 }
 
 #[test]
+fn a_host_that_alone_keeps_a_level_open_is_on_the_first_screen() {
+    let mut findings = few_hosts();
+    let first = |findings: &Findings| words(&document(findings).terminal(80, false));
+    assert!(!first(&findings).contains("because of one host"));
+    let class = &mut findings.fleet.as_mut().unwrap().classes[0];
+    let cell = &mut class.groups[0].cells[2];
+    (cell.odd, cell.more_hosts) = (Some("h3".into()), Some(95));
+    cell.by_host[2].ratio = Some(0.58);
+    let text = first(&findings);
+    assert!(
+        text.contains(
+            "8 KiB is open because of one host: h3 has 0.580, far from all others, and the other 3 would decide it."
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("about 99 hosts"), "{text}");
+}
+
+#[test]
+fn a_small_class_that_says_the_opposite_is_a_warning() {
+    let mut findings = fixture::one_memory();
+    let hosts = |hosts: &[&str]| {
+        let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
+        Caveat::SmallClassAgainst { hosts }
+    };
+    let one = warning(&mut findings, hosts(&["n7"]));
+    assert_eq!(
+        one,
+        "1 host of another class has another answer: n7. Its class is too small to say so of other hosts: \
+         octavo report --verbose has both."
+    );
+    let two = warning(&mut findings, hosts(&["n7", "n8"]));
+    assert!(
+        two.starts_with("2 hosts of other classes have another answer: n7 and n8. Their class"),
+        "{two}"
+    );
+}
+
+#[test]
 fn throughputs_over_hosts_are_said_to_be_of_hosts() {
     let over = few_hosts();
     let mut alone = few_hosts();
@@ -280,4 +319,19 @@ fn each_class_has_its_confidence_and_warnings() {
     findings.fleet.as_mut().unwrap().classes.pop();
     let text = words(&document(&findings).verbose(200, false));
     assert!(!text.contains("Confidence low"), "{text}");
+}
+
+#[test]
+fn passes_and_time_are_said_to_be_of_the_first_class_where_there_are_more() {
+    let mut findings = few_hosts();
+    let said = |findings: &Findings| words(&document(findings).verbose(200, false));
+    assert!(!said(&findings).contains("on hosts of the first class"));
+    let other = hosts::class(&findings, "8 x EPYC", &["e1"]);
+    findings.fleet.as_mut().unwrap().classes.push(other);
+    let text = said(&findings);
+    assert_eq!(
+        text.matches("on hosts of the first class").count(),
+        2,
+        "{text}"
+    );
 }

@@ -430,6 +430,22 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 }
             )
         }
+        Caveat::SmallClassAgainst { hosts } => {
+            let (have, their) = match hosts.len() {
+                1 => ("has", "Its"),
+                _ => ("have", "Their"),
+            };
+            format!(
+                "{} of {} {have} another answer: {}. {their} class is too small to say so of other hosts: octavo \
+                 report --verbose has both.",
+                counted(hosts.len(), "host"),
+                match hosts.len() {
+                    1 => "another class",
+                    _ => "other classes",
+                },
+                list(hosts, "and")
+            )
+        }
         Caveat::ClassesDiffer { classes, of } => format!(
             "The {classes} classes {} do not have the same answer. This one is of the first class that octavo \
              report DIR --verbose lists.",

@@ -143,8 +143,9 @@ pub(crate) fn conditions(findings: &Findings) -> Vec<(String, String)> {
     conditions.extend([(
         "time".into(),
         format!(
-            "{}, {} {}",
+            "{}{}, {} {}",
             seconds(findings.spent_s),
+            of_first_class(findings),
             match findings.source {
                 Source::Measured => "of which measured",
                 Source::Predicted => "for virtual",
@@ -348,12 +349,21 @@ fn measured(findings: &Findings) -> String {
         young => format!("; {} of young copies do not count", counted(young, "pass")),
     };
     format!(
-        "{} in {}{slice}{young}; {} left out{late}, {} failed",
+        "{} in {}{}{slice}{young}; {} left out{late}, {} failed",
         counted(findings.passes, "pass"),
         counted(findings.sittings, "sitting"),
+        of_first_class(findings),
         counted(findings.screened.disturbed(), "pass"),
         counted(findings.runs_failed.len(), "run")
     )
+}
+
+/// What counts of several classes of hosts have: the figures are of the first one alone.
+fn of_first_class(findings: &Findings) -> &'static str {
+    match &findings.fleet {
+        Some(fleet) if fleet.classes.len() > 1 => " on hosts of the first class",
+        _ => "",
+    }
 }
 
 /// How reads get to the storage.

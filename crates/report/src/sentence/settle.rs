@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use octavo_experiment::{
     campaign::SITTINGS_WANTED,
-    findings::{CellFindings, ClassFindings, Findings, GroupFindings},
+    findings::{CellFindings, ClassFindings, Findings, GroupFindings, HostFindings},
     lockstep::{BATCH_PASSES, Horizon},
     plan::SnapshotKey,
     record::Source,
@@ -13,7 +13,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{distinct, estimate, join, list},
+    number::{distinct, estimate, join, list, ratio},
 };
 
 /// What would settle what is open, and measure what there was no time for: its names with the
@@ -82,27 +82,13 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
 }
 
 /// How many hosts would settle what is open in a class, if they say the same. A new fleet, as whoever adds
-/// hosts until it is decided is wrong more often.
+/// hosts until it is decided is wrong more often. What one host alone keeps open is none of it: see
+/// [`odd_hosts`].
 pub(crate) fn more_hosts(findings: &Findings, class: &ClassFindings) -> Option<String> {
-    if !class.is_over_hosts {
-        return None;
-    }
-    let groups = class.groups.iter().zip(&findings.groups);
-    let open = groups.flat_map(|(group, of_plan)| {
-        let cells = group.cells.iter().zip(&of_plan.cells);
-        let open = cells.filter(|(cell, _)| cell.decision == Some(Decision::Open));
-        open.map(move |(cell, of_plan)| {
-            let name = naming::cell(findings, of_plan);
-            let name = match group.name.as_str() {
-                "" => name,
-                group => format!("{name} with {group}"),
-            };
-            (name, cell.more_hosts)
-        })
-    });
-    let (known, endless): (Vec<_>, Vec<_>) = open.partition(|(_, more)| more.is_some());
-    let most = known.iter().filter_map(|(_, more)| *more).max()?;
-    let names = |of: Vec<(String, Option<usize>)>| {
+    let open = open_cells(findings, class).filter(|(_, cell)| cell.odd.is_none());
+    let (known, endless): (Vec<_>, Vec<_>) = open.partition(|(_, cell)| cell.more_hosts.is_some());
+    let most = known.iter().filter_map(|(_, cell)| cell.more_hosts).max()?;
+    let names = |of: Vec<(String, &HostFindings)>| {
         let names = of.into_iter().map(|(name, _)| name);
         list(distinct(names), "and")
     };
@@ -116,6 +102,43 @@ pub(crate) fn more_hosts(findings: &Findings, class: &ClassFindings) -> Option<S
         names(known),
         class.hosts.len() + most
     ))
+}
+
+/// What is open in a class because of one host.
+pub(crate) fn odd_hosts(findings: &Findings, class: &ClassFindings) -> Vec<String> {
+    let odd = open_cells(findings, class).filter_map(|(name, cell)| {
+        let odd = cell.odd.as_deref()?;
+        let own = cell.by_host.iter().find(|of| of.host == odd)?.ratio?;
+        let hosts = cell.by_host.iter().filter(|of| of.ratio.is_some());
+        Some(format!(
+            "{name} is open because of one host: {odd} has {}, far from all others, and the other {} would decide \
+             it. Find out what differs there.",
+            ratio(own),
+            hosts.count() - 1
+        ))
+    });
+    odd.collect()
+}
+
+/// The cells of a class that are open over hosts, by name.
+fn open_cells<'a>(
+    findings: &'a Findings,
+    class: &'a ClassFindings,
+) -> impl Iterator<Item = (String, &'a HostFindings)> {
+    let groups = class.groups.iter().zip(&findings.groups);
+    let groups = groups.filter(|_| class.is_over_hosts);
+    groups.flat_map(move |(group, of_plan)| {
+        let cells = group.cells.iter().zip(&of_plan.cells);
+        let open = cells.filter(|(cell, _)| cell.decision == Some(Decision::Open));
+        open.map(move |(cell, of_plan)| {
+            let name = naming::cell(findings, of_plan);
+            let name = match group.name.as_str() {
+                "" => name,
+                group => format!("{name} with {group}"),
+            };
+            (name, cell)
+        })
+    })
 }
 
 /// A command without the passes that it had.

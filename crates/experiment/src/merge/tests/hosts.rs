@@ -94,6 +94,63 @@ fn classes_that_differ_are_those_with_enough_hosts() {
 }
 
 #[test]
+fn a_host_that_is_a_class_of_its_own_and_says_the_opposite_is_named() {
+    let mut parts = on_hosts(7);
+    parts[6].cpu = "8 x EPYC";
+    let with = |effect| {
+        let mut parts = parts.clone();
+        parts[6].effect = effect;
+        found_in(&parts)
+    };
+    let named = |findings: &Findings| {
+        let caveat = Caveat::SmallClassAgainst {
+            hosts: vec!["h6".into()],
+        };
+        assert_eq!(caveat.severity(), Severity::Choice);
+        findings.caveats.contains(&caveat)
+    };
+    assert!(!named(&with(parts[0].effect)));
+    let findings = with(0.8);
+    assert!(named(&findings), "{:?}", findings.caveats);
+    assert_eq!(findings.fleet.as_ref().unwrap().agree, None);
+}
+
+#[test]
+fn passes_that_are_left_out_are_no_passes_of_a_host() {
+    // Two of nine passes took three times as long in all cells.
+    let slow = "UPDATE slice SET elapsed_s = 3 * elapsed_s WHERE pass IN (2, 5);
+                UPDATE run SET measured_s = (SELECT sum(elapsed_s) FROM slice WHERE slice.run = run.run)";
+    let mut parts = on_hosts(4);
+    for part in &mut parts {
+        part.passes = 9;
+    }
+    let findings = found_in_stores(&parts, |part, store| match part.part.number {
+        3 => changed(store, slow),
+        _ => store,
+    });
+    let class = &findings.fleet.as_ref().unwrap().classes[0];
+    let passes: Vec<usize> = class.hosts.iter().map(|of| of.passes).collect();
+    assert_eq!(passes, [9, 9, 9, 7]);
+    let short = Caveat::HostsShort {
+        hosts: vec!["h3".into()],
+        of: 4,
+        wanted: 8,
+    };
+    assert!(findings.caveats.contains(&short), "{:?}", findings.caveats);
+}
+
+#[test]
+fn one_host_that_alone_keeps_a_level_open_is_found() {
+    let mut parts = on_hosts(7);
+    parts[5].effect = 0.8;
+    let findings = found_in(&parts);
+    let class = &findings.fleet.as_ref().unwrap().classes[0];
+    let cell = &class.groups[0].cells[1];
+    assert_eq!(cell.decision, Some(Decision::Open));
+    assert_eq!(cell.odd.as_deref(), Some("h5"));
+}
+
+#[test]
 fn each_class_has_its_confidence_and_caveats() {
     let findings = three_classes();
     let Fleet { classes, .. } = findings.fleet.as_ref().unwrap();

@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use octavo_buffer::Page;
 use octavo_units::mix;
@@ -38,8 +38,6 @@ pub(crate) struct Shape {
     /// How often a row that is read has the database refer to each of these pages, on
     /// average: at least once.
     pub(crate) overflow_references: f64,
-    /// The share of a row's bytes that is in the leaf.
-    pub(crate) local: f64,
     /// What becomes of leaves that are full, or nearly empty.
     pub(crate) growth: Growth,
 }
@@ -97,6 +95,15 @@ impl Shape {
     }
 }
 
+/// Where the values of a row lie that an update replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    /// Whether any of them is in the leaf.
+    pub(crate) is_in_leaf: bool,
+    /// Which of the row's overflow pages have some of them.
+    pub(crate) pages: Vec<u32>,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
@@ -106,13 +113,16 @@ pub(crate) struct Tree {
     leaves: u32,
     /// Inner pages, from the parents of leaves to the root.
     levels: Vec<Level>,
-    /// What did not fit into leaves, row by row.
+    /// What did not fit into leaves, row by row, after loading …
     first_overflow: Option<Page>,
-    later_overflow: BTreeMap<Place, Page>,
+    /// … and of rows that came later, or were given other pages.
+    later_overflow: BTreeMap<Place, Vec<Page>>,
     /// Changed leaves, by the first place that each may have.
     changed: BTreeMap<Place, Leaf>,
     /// Rows that were updated.
     updates: u64,
+    /// Where replaced values of rows lie, as in one row after the other; in the leaf where there are none.
+    replaced: Arc<[Replaced]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +179,7 @@ impl Tree {
             later_overflow: BTreeMap::new(),
             changed: BTreeMap::new(),
             updates: 0,
+            replaced: Arc::default(),
         }
     }
 
@@ -248,6 +259,12 @@ impl Tree {
         self.shape.overflow_references = references;
     }
 
+    /// From now on the values that updates replace lie there: as in these rows one after the other, and in
+    /// the leaf where none is given.
+    pub(crate) fn replace_at(&mut self, replaced: Arc<[Replaced]>) {
+        self.replaced = replaced;
+    }
+
     /// Reads rows one after the other; answers where they are.
     pub(crate) fn read(&self, first: Place, rows: u32, steps: &mut Steps) -> Vec<Place> {
         let mut places = Vec::with_capacity(rows as usize);
@@ -286,13 +303,11 @@ impl Tree {
                 }
                 steps.read(found.page);
             }
-            if let Some((first, count)) = self.overflow(place) {
-                let numbers = u64::from(self.overflow_of(place.initial).start)..;
-                for (page, number) in (0..count).zip(numbers) {
-                    let references = whole(number, self.shape.overflow_references).max(1);
-                    for _ in 0..references {
-                        steps.read(after(first, page));
-                    }
+            let numbers = u64::from(self.overflow_of(place.initial).start)..;
+            for (page, number) in self.overflow(place).into_iter().zip(numbers) {
+                let references = whole(number, self.shape.overflow_references).max(1);
+                for _ in 0..references {
+                    steps.read(page);
                 }
             }
             visit(place, &found, steps);
@@ -327,15 +342,19 @@ impl Tree {
         }
     }
 
-    /// The first of a row's overflow pages, and how many it has.
-    fn overflow(&self, place: Place) -> Option<(Page, u32)> {
+    /// A row's overflow pages.
+    fn overflow(&self, place: Place) -> Vec<Page> {
+        if let Some(own) = self.later_overflow.get(&place) {
+            return own.clone();
+        }
         let row = place.initial.min(self.shape.rows.saturating_sub(1));
-        let own = self.overflow_of(row);
-        let first = match place.later {
-            0 => self.first_overflow.map(|first| after(first, own.start)),
-            _ => self.later_overflow.get(&place).copied(),
-        };
-        first.map(|first| (first, own.len() as u32))
+        match self.first_overflow.filter(|_| place.later == 0) {
+            Some(first) => self
+                .overflow_of(row)
+                .map(|page| after(first, page))
+                .collect(),
+            None => Vec::new(),
+        }
     }
 
     /// Which of all overflow pages are a loaded row's. A later row has as many as the
@@ -376,27 +395,37 @@ impl Tree {
         changed
     }
 
-    /// Changes the page that has the value which update `number` replaces: values are
-    /// as likely in the leaf as its share of the row says.
+    /// Changes the pages that have the values which update `number` replaces. All of the row's are passed.
     fn overwrite(&self, place: Place, leaf: Page, number: u64, steps: &mut Steps) {
-        let Some((first, count)) = self.overflow(place).filter(|(_, count)| *count > 0) else {
+        let overflow = self.overflow(place);
+        let like = (number % self.replaced.len().max(1) as u64) as usize;
+        let Some(replaced) = self.replaced.get(like).filter(|_| !overflow.is_empty()) else {
             return steps.change_held(leaf);
         };
-        // Multiples of the golden ratio fill the unit evenly.
-        let drawn = (number as f64 * 0.618_033_988_749_895).fract();
-        let wanted = match drawn < self.shape.local {
-            true => None,
-            false => Some(number as u32 % count),
-        };
-        if wanted.is_none() {
+        if replaced.is_in_leaf {
             steps.change_held(leaf);
         }
-        for page in 0..count {
-            match wanted == Some(page) {
-                true => steps.change(after(first, page)),
-                false => steps.read(after(first, page)),
+        for (number, page) in (0..).zip(overflow) {
+            match replaced.pages.contains(&number) {
+                true => steps.change(page),
+                false => steps.read(page),
             }
         }
+    }
+
+    /// Gives a row that was read other overflow pages, which are new; answers those that it had.
+    pub(crate) fn renew(
+        &mut self,
+        place: Place,
+        pages: &mut Pages,
+        steps: &mut Steps,
+    ) -> Vec<Page> {
+        steps.change_held(self.find(place).page);
+        let old = self.overflow(place);
+        let new: Vec<Page> = old.iter().map(|_| pages.allocate()).collect();
+        new.iter().for_each(|page| steps.fill(*page));
+        self.later_overflow.insert(place, new);
+        old
     }
 
     /// Adds a row.
@@ -407,10 +436,9 @@ impl Tree {
         let overflow = self.overflow_of(place.initial).len() as u32;
         if overflow > 0 {
             let first = pages.extend(overflow);
-            for page in 0..overflow {
-                steps.fill(after(first, page));
-            }
-            self.later_overflow.insert(place, first);
+            let own: Vec<Page> = (0..overflow).map(|page| after(first, page)).collect();
+            own.iter().for_each(|page| steps.fill(*page));
+            self.later_overflow.insert(place, own);
         }
         let begin = self.keep(place);
         let sizes = Sizes {

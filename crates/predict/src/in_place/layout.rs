@@ -112,7 +112,6 @@ fn index(
         fan_out: f64::from(rule.room - rule.reserve) / pointer,
         overflow: 0.0,
         overflow_references: 1.0,
-        local: 1.0,
         growth: rule.growth,
     };
     Index {

@@ -10,6 +10,7 @@ use super::{
     layout::{TableTrees, lay_out},
     log::{self, Log},
     pool::Pool,
+    record::EXTERN_POINTER,
     undo::Undo,
 };
 use crate::{
@@ -43,6 +44,8 @@ pub(crate) struct Innodb {
     steps: Steps,
     /// Rows, and entries of further indexes, that are marked as deleted.
     deleted: Vec<(usize, AccessPath, Place)>,
+    /// Pages of values that were replaced, which the purge frees.
+    replaced: Vec<Page>,
     now: Moment,
     purged: Moment,
 }
@@ -92,6 +95,7 @@ impl Innodb {
             heaps: Heaps::default(),
             steps: Steps::default(),
             deleted: Vec::new(),
+            replaced: Vec::new(),
             now: Moment::START,
             purged: Moment::START,
         })
@@ -155,11 +159,20 @@ impl Innodb {
                 self.deleted.push((table, touch.by, touch.first));
             }
             Action::Update { grows } => {
+                let is_external = bytes.external.meet(touch.columns);
+                // What has pages of its own keeps them: the undo record has where they are.
+                let changed = match is_external {
+                    true => EXTERN_POINTER,
+                    false => touch.changed,
+                };
                 for _ in 0..touch.rows {
-                    let undo = log::undo_of_update(key, columns, touch.changed);
+                    let undo = log::undo_of_update(key, columns, changed);
                     self.undo(undo, is_first);
                 }
-                self.update(touch, grows > 0);
+                match is_external {
+                    true => self.renew(touch),
+                    false => self.update(touch, grows > 0),
+                }
             }
         }
         true
@@ -280,6 +293,20 @@ impl Innodb {
         }
     }
 
+    /// Replaces values of rows that are on pages of their own: they get new ones, and the purge frees the old
+    /// ones (`btr_store_big_rec_extern_fields`, `btr_free_externally_stored_field`). All of the values that are
+    /// set are taken for such.
+    fn renew(&mut self, touch: &Touch) {
+        let TableTrees { rows, bytes, .. } = &mut self.tables[touch.table.0];
+        let places = rows.read(touch.first, touch.rows, &mut self.steps);
+        for place in places {
+            let old = rows.renew(place, &mut self.pages, &mut self.steps);
+            self.log
+                .add(log::renew(bytes.row, bytes.key, touch.changed, old.len()));
+            self.replaced.extend(old);
+        }
+    }
+
     /// Removes what is marked, and truncates the history, when it is time to.
     fn purge(&mut self) {
         if self.now.since(self.purged) >= PURGED_NS {
@@ -287,6 +314,11 @@ impl Innodb {
             for (table, by, place) in std::mem::take(&mut self.deleted) {
                 let tree = self.tables[table].tree(by);
                 tree.remove(place, &mut self.pages, &mut self.steps);
+            }
+            for page in std::mem::take(&mut self.replaced) {
+                // Each says which one is next.
+                self.steps.read(page);
+                self.pages.release(page);
             }
         }
     }

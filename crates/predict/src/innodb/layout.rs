@@ -10,7 +10,7 @@ use octavo_units::PageSize;
 use octavo_workload::{
     Workload,
     schema::{Column, ColumnKind, Table},
-    touch::AccessPath,
+    touch::{AccessPath, Columns},
 };
 
 use super::record::{DIRECTORY_SHARE, PAGE_OVERHEAD, Record, entry, pointer, row, width};
@@ -69,6 +69,8 @@ pub(super) struct Bytes {
     pub(super) groups: Vec<Option<u64>>,
     /// Those by which a row grows whose number or date is no more NULL.
     pub(super) nulls: u32,
+    /// Columns of which some row has its value on pages of its own.
+    pub(super) external: Columns,
     /// Whether texts of this table differ in length, so that another one seldom fits where
     /// one was.
     pub(super) varies: bool,
@@ -124,6 +126,7 @@ fn trees(table: &Table, sample: &Sample, size: u32, pages: &mut Pages) -> TableT
         })),
         key_columns: key.len().max(1) as f64,
         nulls: nulls(columns, sample),
+        external: external(&records),
         varies: varies(columns, sample),
         is_in_order: !has_key,
         entries: Vec::new(),
@@ -139,7 +142,7 @@ fn trees(table: &Table, sample: &Sample, size: u32, pages: &mut Pages) -> TableT
             .drawn()
             .map(|(_, fields)| Record {
                 bytes: entry(&of(fields, &own), has_key),
-                overflow: 0,
+                ..Record::default()
             })
             .collect();
         let mean = average(entries.iter().map(|entry| entry.bytes));
@@ -173,6 +176,15 @@ fn group(columns: &[usize], sample: &Sample) -> Option<u64> {
     let shortest = begins.windows(2).map(|pair| pair[1] - pair[0]).min();
     let is_some = !columns.is_empty() && sample.rows > 0;
     is_some.then(|| shortest.unwrap_or(sample.rows).clamp(1, sample.rows))
+}
+
+/// Columns of which some record has its value on pages of its own.
+fn external(records: &[Record]) -> Columns {
+    let all = |column: &usize| {
+        let mut records = records.iter();
+        records.any(|record| record.external.has(*column))
+    };
+    Columns::at((0..64).filter(all))
 }
 
 /// Bytes of the numbers and dates that are NULL in some row.
@@ -224,7 +236,6 @@ fn tree(
     let overflow = average(records.iter().map(|record| record.overflow));
     let overflow = if records.is_empty() { 0.0 } else { overflow };
     let (rows_a_leaf, slacks) = packed(records, leaf, reserve, mean);
-    let beyond = overflow * f64::from(size);
     let shape = Shape {
         rows,
         rows_a_leaf,
@@ -235,7 +246,6 @@ fn tree(
         overflow,
         // One for the record that leads to the page, and one for what is on it.
         overflow_references: 2.0,
-        local: mean / (mean + beyond),
         growth: Growth::Split {
             last_fill: 1.0 - 1.0 / f64::from(RESERVE),
             splits_behind_sequel: true,
@@ -286,7 +296,7 @@ mod tests {
         let records = vec![
             Record {
                 bytes: 115,
-                overflow: 0
+                ..Record::default()
             };
             2000
         ];

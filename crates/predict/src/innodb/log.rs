@@ -91,6 +91,17 @@ pub(super) fn replace(record: f64, key: f64) -> f64 {
     DELETE + insert(record, key)
 }
 
+/// Of a row whose long value is replaced, beside the record with its pointer and the value itself, and of each page
+/// that the value gets: its header, the page's pointer and the purge that frees the old one. Measured
+/// (MariaDB 10.11, values of 5,000 and 30,000 bytes, pages of 4 and 16 KiB): a put adds 5,530, 31,138 and 30,541 bytes.
+const EXTERN_ROW: f64 = 71.0;
+const EXTERN_PAGE: f64 = 99.5;
+
+/// A row whose values of so many bytes, on so many pages of their own, are replaced.
+pub(super) fn renew(record: f64, key: f64, changed: u32, pages: usize) -> f64 {
+    replace(record, key) + EXTERN_ROW + f64::from(changed) + EXTERN_PAGE * pages as f64
+}
+
 /// A row that is marked as deleted, and its purge.
 pub(super) const DELETE_MARK: f64 = 25.0 + 20.0;
 
@@ -177,6 +188,14 @@ mod tests {
         // pgbench: a balance; a row of the history.
         assert!(near(update(8), 24.4));
         assert!(near(insert(49.0, 6.0), 53.9));
+        // Puts of values with pages of their own: a key of 20, a record of 61 bytes.
+        let put = |bytes, pages| {
+            let undo = undo_of_update(21.0, 1.0, 20) + UNDO_REUSED;
+            undo + renew(61.0, 21.0, bytes, pages)
+        };
+        assert!(near(put(5_000, 2), 5_530.0));
+        assert!(near(put(30_000, 8), 31_138.0));
+        assert!(near(put(30_000, 2), 30_541.0));
         // TPC-C: four numbers of the stock.
         assert!(near(update(32), 39.1 + NUMBER));
     }

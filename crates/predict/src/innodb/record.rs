@@ -3,7 +3,10 @@
 //!
 //! A record is its columns' NULL bits and lengths, backwards, five bytes, and values.
 
-use octavo_workload::schema::{Column, ColumnKind};
+use octavo_workload::{
+    schema::{Column, ColumnKind},
+    touch::Columns,
+};
 
 use crate::sample::Field;
 
@@ -29,7 +32,7 @@ const CHILD: u32 = 4;
 
 /// `BTR_EXTERN_FIELD_REF_SIZE`, and from which length on a value may be put on pages of its
 /// own (`BTR_EXTERN_LOCAL_STORED_MAX_SIZE`, `dtuple_convert_big_rec`).
-const EXTERN_POINTER: u32 = 20;
+pub(super) const EXTERN_POINTER: u32 = 20;
 const EXTERN_MIN: u32 = 2 * EXTERN_POINTER;
 /// Longer columns may be put there (`DATA_BIG_COL`).
 const BIG_COLUMN: u32 = 255;
@@ -83,6 +86,8 @@ pub(super) struct Record {
     pub(super) bytes: u32,
     /// Pages of its own.
     pub(super) overflow: u32,
+    /// Columns whose values are there.
+    pub(super) external: Columns,
 }
 
 /// The bytes of columns: lengths and values.
@@ -107,7 +112,7 @@ pub(super) fn row(columns: &[Column], fields: &[Field], has_key: bool, page: u32
     let pairs = || columns.iter().zip(fields.iter().copied());
     let mut record = Record {
         bytes: EXTRA + null_bytes(columns.iter()) + system + values(pairs()),
-        overflow: 0,
+        ..Record::default()
     };
     // Too long: the longest values go first (`page_zip_rec_needs_ext`,
     // `dtuple_convert_big_rec`).
@@ -115,25 +120,29 @@ pub(super) fn row(columns: &[Column], fields: &[Field], has_key: bool, page: u32
     if record.bytes < limit {
         return record;
     }
-    let mut long: Vec<(u32, u32)> = pairs()
-        .filter_map(|(column, field)| match (column.kind, field) {
+    let mut long: Vec<(u32, u32, usize)> = pairs()
+        .enumerate()
+        .filter_map(|(position, (column, field))| match (column.kind, field) {
             (ColumnKind::Varchar(maximum) | ColumnKind::Char(maximum), Field::Text(bytes))
                 if maximum > BIG_COLUMN && bytes > EXTERN_MIN =>
             {
-                Some((bytes, length_bytes(column.kind, bytes)))
+                Some((bytes, length_bytes(column.kind, bytes), position))
             }
             _ => None,
         })
         .collect();
-    long.sort_unstable_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-    for (bytes, length) in long {
+    long.sort_by_key(|(bytes, ..)| std::cmp::Reverse(*bytes));
+    let mut external = Vec::new();
+    for (bytes, length, position) in long {
         if record.bytes < limit {
             break;
         }
         record.bytes -= bytes + length;
         record.bytes += EXTERN_POINTER + 2;
         record.overflow += bytes.div_ceil(page - EXTERN_OVERHEAD);
+        external.push(position);
     }
+    record.external = Columns::at(external);
     record
 }
 
@@ -199,7 +208,7 @@ mod tests {
             row(&columns, &fields, true, 16_384),
             Record {
                 bytes: 5 + 1 + 13 + 12 + 84,
-                overflow: 0
+                ..Record::default()
             }
         );
         let null = [number, number, Field::Null, Field::Null];
@@ -225,7 +234,8 @@ mod tests {
             row(&columns, &fields, true, 4096),
             Record {
                 bytes: 5 + 13 + 4 + 1002 + 22,
-                overflow: 2
+                overflow: 2,
+                external: Columns::at([2]),
             }
         );
     }

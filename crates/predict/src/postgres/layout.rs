@@ -180,7 +180,6 @@ fn index(rows: u64, entries: &[u32], page: u32, pages: &mut Pages) -> Index {
         fan_out: fitting(INNER_FILL_PERCENT),
         overflow: 0.0,
         overflow_references: 1.0,
-        local: 1.0,
         // `_bt_findsplitloc` (access/nbtree/nbtsplitloc.c): the last leaf is left as full
         // as a build leaves it. No vacuum gives leaves back.
         growth: Growth::Split {

@@ -82,6 +82,7 @@ impl Sqlite {
             _ => Wanted::Named,
         };
         rows.refer_to_overflow(values.references_a_page(touch.columns, wanted));
+        rows.replace_at(values.replaced(touch.columns));
         // A cursor keeps the root, and the way to its leaf if it goes on from there.
         let begin = steps.as_slice().len();
         let is_new = touch.cursor == Cursor::New;

@@ -166,7 +166,6 @@ fn tree(
         .sum::<f64>()
         / count;
     let mean = if cells.is_empty() { 32.0 } else { mean };
-    let beyond = overflow * f64::from(size.get() - OVERFLOW_HEADER);
     let leaf = size.get() - LEAF_HEADER;
     // A row of an index between two leaves is in the page above.
     let between = match kind {
@@ -192,7 +191,6 @@ fn tree(
         // Of an index's entry all values are read one after the other, of a table's row
         // those that are wanted.
         overflow_references: 2.0,
-        local: mean / (mean + beyond),
         growth: Growth::Share {
             appends: kind == TreeKind::Table,
         },

@@ -14,7 +14,6 @@ fn shape() -> Shape {
         fan_out: 10.0,
         overflow: 0.0,
         overflow_references: 1.0,
-        local: 1.0,
         growth: Growth::Share { appends: false },
     }
 }
@@ -183,7 +182,6 @@ fn long_rows_continue_on_other_pages_by_hand() {
     let (mut tree, mut pages) = tree(Shape {
         overflow: 1.5,
         overflow_references: 2.0,
-        local: 0.0,
         ..shape()
     });
     assert_eq!(tree.pages(), 111 + 1500);
@@ -192,10 +190,45 @@ fn long_rows_continue_on_other_pages_by_hand() {
     // Five references to two pages: the second of all has two, the third has three.
     tree.refer_to_overflow(2.5);
     assert_eq!(read(&tree, 1, 1)[3..], [112, 112, 112, 113, 113]);
+    let at = |is_in_leaf, pages: &[u32]| Replaced {
+        is_in_leaf,
+        pages: pages.to_vec(),
+    };
+    // A short value, one of two pages, and one that begins in the leaf.
+    tree.replace_at(Arc::new([
+        at(true, &[]),
+        at(false, &[1]),
+        at(true, &[0, 1]),
+    ]));
+    let mut changed = |tree: &mut Tree| -> Vec<i64> {
+        let mut steps = Steps::default();
+        tree.update(Place::initial(1), 1, 0, &mut pages, &mut steps);
+        let changed = numbers(&steps).into_iter().filter(|page| *page <= 0);
+        changed.collect()
+    };
+    let mut all: Vec<Vec<i64>> = (0..3).map(|_| changed(&mut tree)).collect();
+    all.sort();
+    // The leaf is page 0: read, and changed where a value is in it.
+    assert_eq!(all, [vec![0, -113], vec![0, 0], vec![0, 0, -112, -113]]);
+}
+
+#[test]
+fn a_row_with_new_pages_leaves_the_old_ones() {
+    let (mut tree, mut pages) = tree(Shape {
+        overflow: 2.0,
+        ..shape()
+    });
+    let before = pages.count();
     let mut steps = Steps::default();
-    tree.update(Place::initial(1), 1, 0, &mut pages, &mut steps);
-    let changed = numbers(&steps).into_iter().filter(|page| *page < 0);
-    assert_eq!(changed.count(), 1, "the page that has the value");
+    let old = tree.renew(Place::initial(1), &mut pages, &mut steps);
+    let old: Vec<u32> = old.into_iter().map(Page::number).collect();
+    assert_eq!(old, [113, 114]);
+    let new = i64::from(before) + 10_000;
+    assert_eq!(numbers(&steps), [0, new, new + 1]);
+    let new = i64::from(before);
+    assert_eq!(read(&tree, 1, 1), [110, 100, 0, new, new + 1]);
+    // Another row keeps its own.
+    assert_eq!(read(&tree, 2, 1), [110, 100, 0, 115, 116]);
 }
 
 /// Rows of a tree in order, and that no leaf is too full.

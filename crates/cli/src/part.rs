@@ -63,10 +63,15 @@ impl PartRun {
         });
         watcher.finish();
         match result {
-            Ok(findings) => {
+            // A store that somebody deleted meanwhile is there again, without the part.
+            Ok(findings) if self.is_kept() => {
                 self.end(EndedOutcome::Done, None)?;
                 Ok(findings)
             }
+            Ok(_) => Err(self.fail(Failure::Fault(anyhow::anyhow!(
+                "{} was deleted while this was at work, and what was measured is lost: carry it out again",
+                self.directory.join(STORE).display()
+            )))?),
             Err(CampaignError::Stopped) => {
                 self.end(EndedOutcome::Incomplete, Some("interrupted".into()))?;
                 let kept = match self.part.kind {
@@ -81,6 +86,12 @@ impl PartRun {
             }
             Err(error) => Err(self.fail(outcome::failure(error, &settings.directory))?),
         }
+    }
+
+    /// Whether the store has the part.
+    fn is_kept(&self) -> bool {
+        let parts = Store::open(&self.directory.join(STORE)).and_then(|store| store.parts());
+        parts.is_ok_and(|parts| parts.iter().any(|of| of.id == self.part.id_text()))
     }
 
     /// Prints the line of a part that failed, and hands its failure on.

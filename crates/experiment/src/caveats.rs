@@ -552,6 +552,9 @@ impl UnfilledCell {
     }
 }
 
+/// More than one host in so many that says the opposite makes the choice uncertain. Chosen.
+const AGAINST_MOST: usize = 4;
+
 /// Whether so many of all are at least half of them.
 fn mostly(part: usize, of: usize) -> bool {
     2 * part >= of.max(1)
@@ -592,6 +595,11 @@ impl Caveat {
                 Severity::Choice
             }
             Self::HostsShort { hosts, of, .. } if mostly(hosts.len(), *of) => Severity::Choice,
+            // Of many hosts some are always against it.
+            Self::HostsAgainst { hosts, of, .. } => match hosts.len() * AGAINST_MOST > *of {
+                true => Severity::Choice,
+                false => Severity::Amount,
+            },
             Self::RecordedInPart {
                 statements,
                 recorded,
@@ -628,7 +636,6 @@ impl Caveat {
             | Self::Misaligned { .. }
             | Self::ClassesDiffer { .. }
             | Self::SmallClassAgainst { .. }
-            | Self::HostsAgainst { .. }
             | Self::OneMachine { .. }
             | Self::SameFigures { .. }
             | Self::LevelOnFewHosts { .. }

@@ -110,9 +110,23 @@ pub(crate) fn verdict(
     let is_mixed = |place: usize| matches!(level(place), Level::MixedSizes(_));
     let is_better = |candidate: &Candidate| candidate.decision == Some(Decision::Better);
     let best_of = |wanted: &dyn Fn(usize) -> bool| {
-        rivals()
-            .filter(|(place, candidate)| is_better(candidate) && wanted(*place))
-            .max_by(|(_, one), (_, other)| estimate(one).total_cmp(&estimate(other)))
+        let better = rivals().filter(|(place, candidate)| is_better(candidate) && wanted(*place));
+        let better: Vec<(usize, &Candidate)> = better.collect();
+        // Ratios to the reference may be over other hosts: those of any two are over hosts that have both.
+        let beaten = |place: usize| {
+            let others = better.iter().filter(|(other, _)| *other != place);
+            let ahead = others.filter(|(other, _)| {
+                let [one, own] = [*other, place].map(|place| group.cells[place]);
+                let ratio = throughputs.ratio(one, own, error_of_one(1));
+                ratio.is_some_and(|ratio| ratio.estimate > 1.0)
+            });
+            ahead.count()
+        };
+        let of_all = better.iter().copied();
+        of_all.max_by(|(place, one), (other_place, other)| {
+            let fewer = beaten(*other_place).cmp(&beaten(*place));
+            fewer.then(estimate(one).total_cmp(&estimate(other)))
+        })
     };
     let single = best_of(&|place| !is_mixed(place));
     // Sizes of tables are more to type, and have to be better than any one size.
@@ -430,7 +444,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        lockstep::{BATCH_PASSES, Horizon, Rules, Slice, Unseated, judge, slice::tests::slice},
+        lockstep::{
+            BATCH_PASSES, Horizon, Rules, Slice, Unseated, judge, over_hosts, slice::tests::slice,
+        },
         plan::{MixedSizes, tests::plan},
     };
 
@@ -504,6 +520,60 @@ mod tests {
         assert_eq!(winner(1.1), (mixed.clone(), vec![single.clone()]));
         // They are as good, and one size is less to type.
         assert_eq!(winner(1.02), (single, vec![mixed]));
+    }
+
+    #[test]
+    fn what_another_level_beats_on_the_hosts_that_have_both_is_not_advised() {
+        // 64 KiB failed on three of six hosts. On the others 8 KiB is faster, and gains more than on all six.
+        let mut plan = plan();
+        plan.memories.truncate(1);
+        let (cells, groups) = (plan.cells(), plan.groups());
+        let mut slices = Vec::new();
+        for host in 0..6 {
+            for pass in 0..8 * BATCH_PASSES as u32 {
+                for (number, cell) in cells.iter().enumerate() {
+                    let ratio = match (cell.page_size.get(), host < 3) {
+                        (8192, true) => 1.3,
+                        (8192, false) => 1.06,
+                        (65536, true) => 1.2,
+                        (65536, false) => continue,
+                        _ => 1.0,
+                    };
+                    let noise = f64::from((pass * 7 + host * 3 + number as u32) % 5) / 500.0;
+                    slices.push(Slice {
+                        elapsed: Duration::from_secs_f64((1.0 + noise) / ratio),
+                        spent: None,
+                        response: None,
+                        foreign_bytes: None,
+                        ..slice(host, pass, number)
+                    });
+                }
+            }
+        }
+        let rules = Rules {
+            margin: plan.margin,
+            drop: false,
+            screen: false,
+            grows_older: false,
+            horizon: Horizon::Passes { passes: 1000 },
+        };
+        let seated = Unseated::new();
+        let mut judged = judge(&rules, &groups, cells.len(), &slices, &seated);
+        let host_of = (0..6).map(|host| (host, host as usize)).collect();
+        let of_plan = (&*groups, cells.len());
+        over_hosts(&mut judged, &rules, of_plan, &slices, &seated, &host_of);
+        let estimate = |bytes| {
+            let is_meant = |&&cell: &&usize| cells[cell].page_size == size(bytes);
+            let place = groups[0]
+                .cells
+                .iter()
+                .position(|cell| is_meant(&cell))
+                .unwrap();
+            judged.groups[0].candidates[place].ratio.unwrap().estimate
+        };
+        assert!(estimate(65536) > estimate(8192));
+        let found = verdict(&plan, &cells, &groups[0], &judged.groups[0], &judged.levels);
+        assert_eq!(found.advised(), Some(&Level::PageSize(size(8192))));
     }
 
     fn size(bytes: u32) -> PageSize {

@@ -448,7 +448,10 @@ pub(crate) fn load(findings: &Findings) -> Section {
     section.details("Distributions", vec![Block::Table(distributions)]);
     if !findings.runs_failed.is_empty() {
         section.heading("Failed runs");
-        section.push(Block::Table(table::failed(findings)));
+        section.push(Block::Table(table::failed(
+            findings,
+            findings.fleet.as_ref(),
+        )));
     }
     section
 }

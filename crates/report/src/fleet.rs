@@ -16,7 +16,7 @@ use crate::{
     document::{Block, Depth, Document, Section, Table},
     naming,
     number::{UNKNOWN, clock, count, counted, list, number, percent, ratio, ratio_interval},
-    parts, sentence,
+    parts, sentence, table,
 };
 
 /// The hosts of a plan that was divided; nothing of another one.
@@ -76,6 +76,12 @@ pub(crate) fn section(findings: &Findings) -> Section {
             }
         }
         section.push(Block::Table(hosts(fleet, class)));
+        // Those of the first are among the load.
+        let failed = findings.of_class(place).filter(|_| place > 0);
+        if let Some(own) = failed.filter(|own| !own.runs_failed.is_empty()) {
+            let failed = table::failed(own, Some(fleet));
+            section.details("Failed runs of this class", vec![Block::Table(failed)]);
+        }
     }
     if !fleet.lost.is_empty() {
         let title = format!("{}s that do not count", capital(fleet.kind.name()));
@@ -106,8 +112,8 @@ fn counted_parts(fleet: &Fleet) -> String {
     };
     let small = fleet.classes_too_small;
     let agree = match fleet.agree {
-        Some(true) if small > 0 => " All classes with enough hosts have the same answer.",
-        Some(true) => " All classes have the same answer.",
+        Some(true) if small > 0 => " The answers of all classes with enough hosts agree.",
+        Some(true) => " The answers of all classes agree.",
         Some(false) => " Classes have other answers.",
         None if fleet.classes.len() - small > 1 => " Not all classes have an answer yet.",
         None if small > 0 => {

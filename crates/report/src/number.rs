@@ -382,9 +382,31 @@ pub fn list<T: ToString>(items: impl IntoIterator<Item = T>, last: &str) -> Stri
     }
 }
 
+/// Names that a sentence lists. Chosen.
+const NAMED: usize = 12;
+
+/// The first of many items as a sentence lists them: `a, b and 98 more`.
+pub(crate) fn first_of<T: ToString>(items: &[T]) -> String {
+    match items.len().saturating_sub(NAMED) {
+        0 | 1 => list(items.iter().map(T::to_string), "and"),
+        more => {
+            let first = items.iter().take(NAMED).map(T::to_string);
+            list(first.chain([format!("{} more", count(more as u64))]), "and")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_items_the_first_are_listed() {
+        let numbers: Vec<u32> = (0..40).collect();
+        assert_eq!(first_of(&numbers[..2]), "0 and 1");
+        assert!(first_of(&numbers[..13]).ends_with("11 and 12"));
+        assert!(first_of(&numbers).ends_with("10, 11 and 28 more"));
+    }
 
     #[test]
     fn factors_of_one_sentence_have_the_same_decimals() {

@@ -51,7 +51,7 @@ pub(crate) use range::beyond_range;
 pub(crate) use settle::{more_hosts, odd_hosts, to_settle};
 pub(crate) use stability::{stability, stall, why};
 pub use standing::standings;
-pub(crate) use standing::{on_few_hosts, standing_of};
+pub(crate) use standing::{hosts_with, on_few_hosts, on_hosts, standing_of};
 pub(crate) use time::{bound_word, cpu_in_requests, tails, why as why_so};
 pub(crate) use value::{
     answers as value_answers, before, demand, does, is_predicted, money, per_money,

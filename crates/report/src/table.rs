@@ -7,11 +7,12 @@ use octavo_experiment::{
     confidence::advised,
     energy::{CellEnergy, CellMachineEnergy},
     findings::{
-        Age, CellFindings, CellStability, Findings, GroupFindings, PerTransaction, Tail,
-        TransactionTime, share,
+        Age, CellFindings, CellStability, FailedRun, Findings, Fleet, GroupFindings,
+        PerTransaction, Tail, TransactionTime, share,
     },
     inputs::InputName,
     own_sizes::{ChosenSizes, ChosenTree},
+    part::PartKind,
     plan::{Factor, Level, Plan, SnapshotKey},
     statistics::Interval,
 };
@@ -27,7 +28,8 @@ use crate::{
         seconds, signed,
     },
     sentence::{
-        bound_word, contrast, covered, on_few_hosts, page_sizes, place, share_of_data, stall, word,
+        bound_word, contrast, covered, hosts_with, on_few_hosts, on_hosts, page_sizes, place,
+        share_of_data, stall, word,
     },
 };
 
@@ -104,7 +106,9 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
             (shown.header("vs winner (95% CI)"), 2),
             |cell| match advised(group) {
                 Some(winner) if winner.level == cell.level => "1".into(),
-                _ => known(cell.over_advised, |over| ratio_interval(&over)),
+                _ => known(cell.over_advised, |over| {
+                    ratio_interval(&over) + &on_hosts(findings, &over)
+                }),
             },
         );
     }
@@ -118,7 +122,7 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
             let of_ratio = cell.ratio.map(|ratio| ratio.batches);
             let own = match findings.is_over_hosts() {
                 true if let Some(hosts) = on_few_hosts(findings, cell) => hosts,
-                true => cell.throughput.map_or(0, |of| of.batches),
+                true => hosts_with(findings, cell),
                 false => cell.batches.len(),
             };
             of_ratio.unwrap_or(own).to_string()
@@ -268,9 +272,13 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
         .any(|interaction| !interaction.within.is_empty());
     let mut table = Table::with_rows(
         format!(
-            "How the ratio to the {} changes with other factors, within batches, 95% CI for all \
+            "How the ratio to the {} changes with other factors, within {}, 95% CI for all \
              of these together (Bonferroni)",
-            naming::reference_word(findings)
+            naming::reference_word(findings),
+            match findings.is_over_hosts() {
+                true => "hosts",
+                false => "batches",
+            }
         ),
         &findings.interactions,
     )
@@ -280,7 +288,9 @@ pub(crate) fn interactions(findings: &Findings) -> Table {
         table = table.words("with", |of| of.within.clone());
     }
     table
-        .words("ratio of ratios (95% CI)", |of| ratio_interval(&of.ratio))
+        .words("ratio of ratios (95% CI)", |of| {
+            ratio_interval(&of.ratio) + &on_hosts(findings, &of.ratio)
+        })
         .words("ratio is", |of| word(of.decision))
         .build()
 }
@@ -587,9 +597,24 @@ pub(crate) fn limits(findings: &Findings) -> Table {
 }
 
 /// Runs without a result.
-pub(crate) fn failed(findings: &Findings) -> Table {
-    Table::with_rows("", &findings.runs_failed)
-        .label("sitting", |run| run.sitting.to_string())
+pub(crate) fn failed(findings: &Findings, fleet: Option<&Fleet>) -> Table {
+    let mut table = Table::with_rows("", &findings.runs_failed);
+    table = match fleet {
+        // As parts of a plan are numbered.
+        Some(fleet) if fleet.kind == PartKind::Sitting => {
+            let number = |run: &FailedRun| run.sitting.saturating_sub(1);
+            let host = move |run: &FailedRun| {
+                let mut hosts = fleet.classes.iter().flat_map(|class| &class.hosts);
+                let of = hosts.find(|of| of.parts.contains(&number(run)));
+                of.map_or_else(|| UNKNOWN.into(), |of| of.host.name.clone())
+            };
+            table
+                .label("sitting", move |run| number(run).to_string())
+                .prose("host", host)
+        }
+        _ => table.label("sitting", |run| run.sitting.to_string()),
+    };
+    table
         .prose("cell", |run| findings.plan.cell_name(&run.cell))
         .prose("reason", |run| run.reason.clone())
         .build()

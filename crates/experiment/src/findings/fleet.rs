@@ -13,6 +13,7 @@ use crate::{
     caveats::{self, Caveat},
     lockstep::{Group, HOSTS_MIN, HostRatios},
     part::{Host, PartKind, PartOutcome, StoredPart},
+    plan::Level,
     statistics::{Decision, Interval},
     verdict::Verdict,
 };
@@ -344,13 +345,15 @@ impl Fleet {
             (true, false, true) => Some(true),
             (true, false, false) => None,
         };
-        // Where some are enough, the first one is.
+        // Where some are enough, the first one is. Hosts differ within a class, too: what one of its own might
+        // say is no other answer.
         let small = classes
             .iter()
             .filter(|class| some_are_enough && !is_enough(class));
-        let small_against = small
-            .clone()
-            .filter(|class| contradicts(&classes[0], class) || contradicts(class, &classes[0]));
+        let small_against = small.clone().filter(|class| {
+            let first = &classes[0];
+            (contradicts(first, class) || contradicts(class, first)) && is_unlike(class, first)
+        });
         let small_against = small_against
             .flat_map(|class| &class.hosts)
             .map(|of| of.host.name.clone());
@@ -383,10 +386,29 @@ impl Fleet {
     pub fn hosts(&self) -> usize {
         self.classes.first().map_or(0, |class| class.hosts.len())
     }
+
+    /// How many of these gave any figure.
+    pub fn hosts_with_figures(&self) -> usize {
+        let places = 0..self.hosts();
+        let has_some = |place: &usize| {
+            let groups = self
+                .classes
+                .first()
+                .into_iter()
+                .flat_map(|class| &class.groups);
+            let mut cells = groups.flat_map(|group| &group.cells);
+            cells.any(|cell| {
+                cell.by_host
+                    .get(*place)
+                    .is_some_and(|of| of.throughput.is_some())
+            })
+        };
+        places.filter(has_some).count()
+    }
 }
 
-/// Whether hosts of one class are told to use something else than those of another one, or what is slower
-/// there.
+/// Whether hosts of one class are told to use something else than those of another one, which is not as
+/// good there, or what is slower there.
 fn contradicts(one: &ClassFindings, other: &ClassFindings) -> bool {
     let mut groups = one.groups.iter().zip(&other.groups);
     groups.any(|(one, other)| {
@@ -397,7 +419,31 @@ fn contradicts(one: &ClassFindings, other: &ClassFindings) -> bool {
             of.level == advised.to_string() && of.decision == Some(Decision::Worse)
         };
         let is_used = matches!(one.verdict, Verdict::Use { .. });
-        others.is_some_and(|of| of != advised) || is_used && other.cells.iter().any(is_slower)
+        let is_other = others.is_some_and(|of| of != advised);
+        let is_tie = ties(&one.verdict).any(|of| Some(of) == others)
+            || ties(&other.verdict).any(|of| of == advised);
+        is_other && !is_tie || is_used && other.cells.iter().any(is_slower)
+    })
+}
+
+/// The levels that are as good as what a verdict advises.
+fn ties(verdict: &Verdict) -> impl Iterator<Item = &Level> {
+    let ties: &[Level] = match verdict {
+        Verdict::Use { ties, .. } => ties,
+        Verdict::Keep { equivalent, .. } => equivalent,
+        _ => &[],
+    };
+    ties.iter()
+}
+
+/// Whether a host says of a level what is not to be expected of one more host of the class `first`.
+fn is_unlike(class: &ClassFindings, first: &ClassFindings) -> bool {
+    let groups = class.groups.iter().zip(&first.groups);
+    let mut cells = groups.flat_map(|(own, first)| own.cells.iter().zip(&first.cells));
+    cells.any(|(own, first)| {
+        let Some(next) = first.next else { return false };
+        let mut ratios = own.by_host.iter().filter_map(|of| of.ratio);
+        ratios.any(|ratio| !(next.low..=next.high).contains(&ratio))
     })
 }
 
@@ -467,4 +513,68 @@ fn one_machine(
         .collect();
     all.sort();
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use octavo_units::PageSize;
+
+    use super::*;
+
+    fn level(kib: u32) -> Level {
+        Level::PageSize(PageSize::kib(kib))
+    }
+
+    /// A class that is told to use a level, as good as which others may be, and for which this one is slower.
+    fn class(used: u32, ties: &[u32], slower: Option<u32>) -> ClassFindings {
+        let one = Interval {
+            estimate: 1.1,
+            low: 1.08,
+            high: 1.12,
+            batches: 6,
+        };
+        let slower = slower.map(|kib| HostFindings {
+            level: level(kib).to_string(),
+            reference: false,
+            throughput: None,
+            ratio: None,
+            decision: Some(Decision::Worse),
+            next: None,
+            deviation: None,
+            more_hosts: None,
+            odd: None,
+            by_host: Vec::new(),
+            against: Vec::new(),
+        });
+        ClassFindings {
+            class: "8 x Xeon".into(),
+            hosts: Vec::new(),
+            is_over_hosts: true,
+            groups: vec![ClassGroup {
+                name: String::new(),
+                verdict: Verdict::Use {
+                    level: level(used),
+                    ratio: one,
+                    ties: ties.iter().map(|kib| level(*kib)).collect(),
+                    open: Vec::new(),
+                },
+                cells: slower.into_iter().collect(),
+            }],
+            caveats: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn classes_that_favor_one_of_two_equal_levels_do_not_contradict() {
+        let of = |one: &ClassFindings, other: &ClassFindings| {
+            contradicts(one, other) || contradicts(other, one)
+        };
+        assert!(!of(&class(8, &[], None), &class(8, &[], None)));
+        assert!(of(&class(8, &[], None), &class(16, &[], None)));
+        assert!(!of(&class(8, &[16], None), &class(16, &[], None)));
+        assert!(!of(&class(8, &[], None), &class(16, &[8, 4], None)));
+        assert!(of(&class(8, &[32], None), &class(16, &[4], None)));
+        // What is slower in one is no tie there, whatever is one in the other.
+        assert!(of(&class(8, &[16], Some(16)), &class(16, &[8], None)));
+    }
 }

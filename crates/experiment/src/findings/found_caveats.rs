@@ -170,19 +170,20 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let hosts = fleet.hosts();
     // Where nothing counts, all parts are missing.
-    if fleet.kind == PartKind::Sitting && (1..HOSTS_QUOTED).contains(&hosts) {
-        caveats.push(Caveat::FewHosts { hosts });
+    let speaking = fleet.hosts_with_figures();
+    if fleet.kind == PartKind::Sitting && (1..HOSTS_QUOTED).contains(&speaking) {
+        caveats.push(Caveat::FewHosts { hosts: speaking });
     }
     caveats.extend(fleet.one_machine.iter().map(|hosts| Caveat::OneMachine {
         hosts: hosts.clone(),
     }));
     let several = fleet.classes.first().filter(|class| class.hosts.len() > 1);
-    caveats.extend(several.into_iter().flat_map(same_figures));
+    caveats.extend(several.iter().flat_map(|class| same_figures(class)));
     let main = fleet.classes.first().filter(|class| class.is_over_hosts);
     let short: Vec<String> = main
         .iter()
         .flat_map(|class| &class.hosts)
-        .filter(|host| host.passes < CUT_OFF_PASSES)
+        .filter(|host| (1..CUT_OFF_PASSES).contains(&host.passes))
         .map(|host| host.host.name.clone())
         .collect();
     if !short.is_empty() {
@@ -192,7 +193,8 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
             wanted: CUT_OFF_PASSES,
         });
     }
-    let groups = main.iter().flat_map(|class| &class.groups);
+    // Also where so few have figures that these are of the sittings at hand.
+    let groups = several.iter().flat_map(|class| &class.groups);
     for (group, cell) in groups.flat_map(|group| group.cells.iter().map(|cell| (&group.name, cell)))
     {
         let is_decided = matches!(cell.decision, Some(Decision::Better | Decision::Worse));
@@ -209,7 +211,8 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
             .iter()
             .filter(|of| of.throughput.is_some())
             .count();
-        if of_cell < hosts {
+        // That all failed is said of runs.
+        if (1..hosts).contains(&of_cell) {
             caveats.push(Caveat::LevelOnFewHosts {
                 group: group.clone(),
                 level: cell.level.clone(),

@@ -7,7 +7,7 @@ use octavo_device::profile::Profile;
 use super::{
     ClassFindings, Findings, GroupFindings, LENGTHS, RampEnd, ScreenedPasses, WARM_UP,
     cell::{ByCell, Predicted},
-    fleet::{ClassParts, Fleet},
+    fleet::{ClassParts, Fleet, HostFindings},
     found_caveats::{found_caveats, is_of_one_course, of_fleet},
     per_transaction::per_transaction,
     ramps,
@@ -122,6 +122,16 @@ impl Findings {
                 |caveat| !matches!(caveat, Caveat::NoReference { cell } if is_missing(cell)),
             );
         }
+        // Which hosts have it is said of levels.
+        let has_some = |cell: &Cell| {
+            let first = fleet.classes.first().map_or(&[][..], |class| &class.groups);
+            let own = self.groups.iter().zip(first);
+            let mut cells = own.flat_map(|(group, of)| group.cells.iter().zip(&of.cells));
+            let is_known = |of: &HostFindings| of.by_host.iter().any(|of| of.throughput.is_some());
+            cells.any(|(own, of)| own.cell == *cell && is_known(of))
+        };
+        self.caveats
+            .retain(|caveat| !matches!(caveat, Caveat::NoReference { cell } if has_some(cell)));
         self.caveats.extend(of_fleet(&fleet));
         caveats::sort(&mut self.caveats);
         self.fleet = Some(fleet);

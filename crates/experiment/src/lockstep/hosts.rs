@@ -9,7 +9,6 @@
 //! `examples/hosts.rs` simulates both.
 
 use std::{
-    borrow::Borrow,
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
 };
@@ -131,6 +130,10 @@ impl CellOfHost {
         if count <= HOSTS_MIN || !is_open(&self.all()) {
             return None;
         }
+        // Whoever is farthest from the others is the lowest or the highest.
+        let mut ends: Vec<(&usize, &f64)> = self.logs.iter().collect();
+        ends.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+        ends.drain(1..count - 1);
         let is_odd = |(host, log): &(&usize, &f64)| {
             let others = Self {
                 logs: self
@@ -144,7 +147,7 @@ impl CellOfHost {
             let is_outside = next.is_some_and(|next| !(next.low..=next.high).contains(&log.exp()));
             is_outside && !is_open(&others.all())
         };
-        let mut odd = self.logs.iter().filter(is_odd).map(|(host, _)| *host);
+        let mut odd = ends.into_iter().filter(is_odd).map(|(host, _)| *host);
         odd.next().filter(|_| odd.next().is_none())
     }
 
@@ -165,42 +168,38 @@ pub fn over_hosts(
     unseated: &Unseated,
     host_of: &BTreeMap<u32, usize>,
 ) -> HostRatios {
-    let hosts: BTreeSet<usize> = host_of.values().copied().collect();
-    let judge_own = |is_own: &dyn Fn(u32) -> bool| {
-        let own = slices.iter().filter(|slice| is_own(slice.key.sitting));
-        let own: Vec<Slice> = own.copied().collect();
-        let unseated = unseated.iter().filter(|(sitting, _)| is_own(*sitting));
-        let unseated = unseated.copied().collect();
-        judge(rules, groups, cells, &own, &unseated)
-    };
-    let alone: Vec<(usize, Judgement)> = hosts
-        .into_iter()
-        .map(|host| {
-            let sittings = host_of.iter().filter(|(_, of)| **of == host);
-            let sittings: Vec<u32> = sittings.map(|(sitting, _)| *sitting).collect();
-            let mut judged = judge_own(&|sitting| sittings.contains(&sitting));
-            if sittings.len() > 1 {
-                let apart = sittings.iter().map(|own| judge_own(&|of| of == *own));
-                let apart: Vec<Judgement> = apart.collect();
-                take_sittings(&mut judged, &apart);
-                judged.screened = apart.into_iter().flat_map(|of| of.screened).collect();
-            }
-            (host, judged)
-        })
-        .filter(|(_, judged)| judged.passes > 0)
+    let mut own: BTreeMap<u32, (Vec<Slice>, Unseated)> = BTreeMap::new();
+    for slice in slices {
+        own.entry(slice.key.sitting).or_default().0.push(*slice);
+    }
+    for of in unseated {
+        own.entry(of.0).or_default().1.insert(*of);
+    }
+    let mut sittings_of: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for (sitting, host) in host_of {
+        sittings_of.entry(*host).or_default().push(*sitting);
+    }
+    let alone = sittings_of.into_iter().map(|(host, sittings)| {
+        let own = sittings.iter().filter_map(|sitting| own.get(sitting));
+        let judged = own.map(|(slices, unseated)| judge(rules, groups, cells, slices, unseated));
+        (host, judged.filter(|judged| judged.passes > 0).collect())
+    });
+    let alone: Vec<(usize, Vec<Judgement>)> = alone
+        .filter(|(_, sittings): &(_, Vec<_>)| !sittings.is_empty())
         .collect();
-    let mut ratios = ratios(groups, &alone);
-    let screened = alone.iter().flat_map(|(_, judged)| &judged.screened);
+    let sittings = || alone.iter().flat_map(|(_, sittings)| sittings);
+    let levels = HostLevels::new(groups, &alone);
+    let mut ratios = levels.ratios(groups);
+    let screened = sittings().flat_map(|judged| &judged.screened);
     let screened = screened.map(|of| (of.sitting, of.pass)).collect();
     ratios.passes = passes(slices, &screened, host_of);
     if alone.len() > 1 {
-        let apart: Vec<&Judgement> = alone.iter().map(|(_, judged)| judged).collect();
+        let apart: Vec<&Judgement> = sittings().collect();
         take_sittings(judgement, &apart);
     }
     if alone.len() < HOSTS_MIN {
         return ratios;
     }
-    let levels = HostLevels::new(groups, &alone, &ratios);
     judgement.levels = Levels::Hosts(levels);
     let levels = &judgement.levels;
     for (group, judged) in groups.iter().zip(&mut judgement.groups) {
@@ -237,11 +236,11 @@ pub fn over_hosts(
 }
 
 /// Has the ratios within sittings be those that were found apart.
-fn take_sittings(judgement: &mut Judgement, apart: &[impl Borrow<Judgement>]) {
+fn take_sittings(judgement: &mut Judgement, apart: &[&Judgement]) {
     for (place, group) in judgement.groups.iter_mut().enumerate() {
         for (own, candidate) in group.candidates.iter_mut().enumerate() {
             let found = apart.iter().filter_map(|judged| {
-                let group = judged.borrow().groups.get(place)?;
+                let group = judged.groups.get(place)?;
                 Some(&group.candidates.get(own)?.by_sitting)
             });
             candidate.by_sitting = found.flatten().copied().collect();
@@ -272,89 +271,163 @@ fn passes(
     fewest
 }
 
-/// What each host says of each cell.
-fn ratios(groups: &[Group], alone: &[(usize, Judgement)]) -> HostRatios {
-    let mut ratios = HostRatios::default();
-    for (host, judged) in alone {
-        for (group, of_group) in groups.iter().zip(&judged.groups) {
-            for (&cell, candidate) in group.cells.iter().zip(&of_group.candidates) {
-                let sittings = candidate.by_sitting.iter();
-                let logs: Vec<f64> = sittings.map(|(_, ratio)| ratio.estimate.ln()).collect();
-                let of_level = |cell| {
-                    Some(
-                        judged
-                            .levels
-                            .throughput(cell, error_of_one(1))?
-                            .estimate
-                            .ln(),
-                    )
-                };
-                let reference = group.reference_cell();
-                let own = (!logs.is_empty() && cell != reference).then(|| mean(&logs));
-                if let Some(own) = own {
-                    let of_cell = ratios.cells.entry(cell).or_default();
-                    of_cell.logs.insert(*host, own);
-                }
-                // Of a cell with a ratio the throughput that this ratio makes of the reference's.
-                let throughput = match own.zip(of_level(reference)) {
-                    Some((own, reference)) => Some(reference + own),
-                    None => of_level(cell),
-                };
-                if let Some(throughput) = throughput {
-                    let of_cell = ratios.throughputs.entry(cell).or_default();
-                    of_cell.insert(*host, throughput);
-                }
-            }
-        }
-    }
-    ratios
-}
-
-/// What the throughput of every cell is beside every other's, host by host: a ratio is over the hosts that
-/// have all its cells, since what another host does is no measure of what is missing.
+/// What the throughput of every cell is beside every other's, host by host. A ratio is over the hosts that have
+/// all its cells, and of a host over the sittings that have them: what another host does, or the same one on
+/// another day, is no measure of what is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostLevels {
-    /// The logarithm of the throughput a minute, by cell and host.
-    throughputs: BTreeMap<usize, BTreeMap<usize, f64>>,
-    /// What cells of a host stand on that were open together there, by host and cell.
-    anchors: BTreeMap<usize, BTreeMap<usize, usize>>,
+    /// The sittings of each host.
+    hosts: BTreeMap<usize, Vec<SittingLevels>>,
+    /// The cell that most hosts have, whose throughput others are told by.
+    base: Option<usize>,
+}
+
+/// What a sitting says of its cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct SittingLevels {
+    /// The logarithm of the throughput a minute, by cell, and what it stands on: cells that stand on others
+    /// were not open together.
+    cells: BTreeMap<usize, (f64, usize)>,
+}
+
+impl SittingLevels {
+    fn new(groups: &[Group], judged: &Judgement) -> Self {
+        let Levels::Batches(levels) = &judged.levels else {
+            return Self::default();
+        };
+        let level = |cell| {
+            let throughput = judged.levels.throughput(cell, error_of_one(1))?;
+            Some((throughput.estimate.ln(), levels.anchor(cell)?))
+        };
+        let groups = groups.iter().zip(&judged.groups);
+        let cells = groups.flat_map(|(group, judged)| {
+            let reference = group.reference_cell();
+            let cells = group.cells.iter().zip(&judged.candidates);
+            cells.filter_map(move |(&cell, candidate)| {
+                let own = candidate.by_sitting.first().filter(|_| cell != reference);
+                // Of a cell with a ratio the throughput that this ratio makes of the reference's.
+                match own.and_then(|(_, own)| Some((level(reference)?, own.estimate.ln()))) {
+                    Some(((of_reference, anchor), own)) => {
+                        Some((cell, (of_reference + own, anchor)))
+                    }
+                    None => Some((cell, level(cell)?)),
+                }
+            })
+        });
+        Self {
+            cells: cells.collect(),
+        }
+    }
+
+    /// The logarithm of the product of cells' throughputs to these powers, if all were open together.
+    fn product(&self, powers: &[(usize, f64)]) -> Option<f64> {
+        let (first, _) = powers.first()?;
+        let (_, anchor) = self.cells.get(first)?;
+        let logs = powers.iter().map(|(cell, power)| {
+            let (log, on) = self.cells.get(cell)?;
+            (on == anchor).then_some(power * log)
+        });
+        logs.sum()
+    }
 }
 
 impl HostLevels {
-    fn new(groups: &[Group], alone: &[(usize, Judgement)], ratios: &HostRatios) -> Self {
-        let cells = || groups.iter().flat_map(|group| &group.cells);
-        let anchors = alone.iter().map(|(host, judged)| {
-            let Levels::Batches(levels) = &judged.levels else {
-                return (*host, BTreeMap::new());
-            };
-            let of_cells = cells().filter_map(|&cell| Some((cell, levels.anchor(cell)?)));
-            (*host, of_cells.collect())
+    fn new(groups: &[Group], alone: &[(usize, Vec<Judgement>)]) -> Self {
+        let hosts = alone.iter().map(|(host, sittings)| {
+            let sittings = sittings
+                .iter()
+                .map(|judged| SittingLevels::new(groups, judged));
+            (*host, sittings.collect())
         });
-        Self {
-            throughputs: ratios.throughputs.clone(),
-            anchors: anchors.collect(),
-        }
+        let mut levels = Self {
+            hosts: hosts.collect(),
+            base: None,
+        };
+        // References first, and the first of equal ones.
+        let references = groups.iter().map(Group::reference_cell);
+        let all = references.chain(groups.iter().flat_map(|group| group.cells.iter().copied()));
+        let all: Vec<usize> = all.collect();
+        let count = |cell: &usize| levels.by_host(&[(*cell, 1.0)]).len();
+        levels.base = all.into_iter().rev().max_by_key(count);
+        levels
+    }
+
+    /// What hosts say of a product of cells' throughputs: of each that has all of them in a sitting the mean
+    /// over such sittings.
+    fn by_host(&self, powers: &[(usize, f64)]) -> BTreeMap<usize, f64> {
+        let hosts = self.hosts.iter().filter_map(|(host, sittings)| {
+            let logs = sittings.iter().filter_map(|of| of.product(powers));
+            let logs: Vec<f64> = logs.collect();
+            (!logs.is_empty()).then(|| (*host, mean(&logs)))
+        });
+        hosts.collect()
     }
 
     /// As [`Levels::product`], with Student's t over the hosts: `None` of fewer than [`HOSTS_MIN`] that
     /// have all these cells.
     pub(super) fn product(&self, powers: &[(usize, f64)], error: f64) -> Option<Interval> {
-        let (first, _) = powers.first()?;
-        let of_host = |host: &usize| -> Option<f64> {
-            let anchors = self.anchors.get(host)?;
-            let anchor = anchors.get(first)?;
-            let logs = powers.iter().map(|(cell, power)| {
-                let log = self.throughputs.get(cell)?.get(host)?;
-                (anchors.get(cell)? == anchor).then_some(power * log)
-            });
-            logs.sum()
-        };
-        let hosts = self.throughputs.get(first)?.keys();
-        let logs: Vec<f64> = hosts.filter_map(of_host).collect();
-        if logs.len() < HOSTS_MIN {
-            return None;
+        let logs: Vec<f64> = self.by_host(powers).into_values().collect();
+        (logs.len() >= HOSTS_MIN).then(|| over(&logs, error))
+    }
+
+    /// As [`Levels::throughput`]: what all hosts do with the cell that most of them have, times the ratio of the
+    /// hosts that have both, so that throughputs compare as ratios do. `None` as for a ratio.
+    pub(super) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
+        let own = [(cell, 1.0)];
+        let base = self.base?;
+        let of_base = self.by_host(&[(base, 1.0)]);
+        let ratio = self.by_host(&[(cell, 1.0), (base, -1.0)]);
+        if ratio.len() < HOSTS_MIN || cell == base {
+            return self.product(&own, error);
         }
-        Some(over(&logs, error))
+        let values = |of: &BTreeMap<usize, f64>| of.values().copied().collect::<Vec<f64>>();
+        let means = [&of_base, &ratio].map(|of| mean(&values(of)));
+        // What each host adds to the sum of both means, corrected so that squares come to s²/k of one mean.
+        let share = |host: &usize| -> f64 {
+            let parts = [&of_base, &ratio]
+                .into_iter()
+                .zip(means)
+                .filter_map(|(of, mean)| {
+                    let count = of.len() as f64;
+                    Some((of.get(host)? - mean) / (count * (count - 1.0)).sqrt())
+                });
+            parts.sum()
+        };
+        let squares = of_base.keys().map(|host| share(host).powi(2));
+        let half = critical_t(error, ratio.len() as f64 - 1.0) * squares.sum::<f64>().sqrt();
+        Some(Interval::of_logs(means.iter().sum(), half, ratio.len()))
+    }
+
+    /// The logarithm of the throughput that a host has of a cell: as [`Self::throughput`], over its sittings.
+    fn throughputs(&self, cell: usize) -> BTreeMap<usize, f64> {
+        let own = self.by_host(&[(cell, 1.0)]);
+        let Some(base) = self.base else { return own };
+        let of_base = self.by_host(&[(base, 1.0)]);
+        let ratio = self.by_host(&[(cell, 1.0), (base, -1.0)]);
+        let of_host = |(host, own): (usize, f64)| {
+            let both = of_base.get(&host).zip(ratio.get(&host));
+            (host, both.map_or(own, |(base, ratio)| base + ratio))
+        };
+        own.into_iter().map(of_host).collect()
+    }
+
+    /// What each host says of each cell. Passes are not known of levels.
+    fn ratios(&self, groups: &[Group]) -> HostRatios {
+        let mut ratios = HostRatios::default();
+        for group in groups {
+            let reference = group.reference_cell();
+            for &cell in &group.cells {
+                let throughputs = self.throughputs(cell);
+                if !throughputs.is_empty() {
+                    ratios.throughputs.insert(cell, throughputs);
+                }
+                let logs = self.by_host(&[(cell, 1.0), (reference, -1.0)]);
+                if cell != reference && !logs.is_empty() {
+                    ratios.cells.insert(cell, CellOfHost { logs });
+                }
+            }
+        }
+        ratios
     }
 }
 
@@ -646,6 +719,85 @@ mod tests {
         assert!(both[1].estimate < both[0].estimate);
         let itself = judgement.levels.ratio(2, 2, error_of_one(1)).unwrap();
         assert_eq!((itself.low, itself.high), (1.0, 1.0));
+    }
+
+    /// Levels of six hosts with two sittings each, whose cells gain `effects` of host and sitting, without those
+    /// that `is_missing` says.
+    fn levels_of(
+        cells: usize,
+        effect: impl Fn(u32, usize) -> f64,
+        is_missing: impl Fn(u32, usize) -> bool,
+    ) -> (Judgement, HostRatios) {
+        let groups = vec![Group {
+            cells: (0..cells).collect(),
+            reference: 0,
+        }];
+        let mut slices = Vec::new();
+        for sitting in 0..12 {
+            let effects: Vec<f64> = (0..cells).map(|cell| effect(sitting, cell)).collect();
+            let mut machine = Machine::new(QUIET, &effects, Seed::new(u64::from(sitting)));
+            let there = (0..cells).filter(|&cell| !is_missing(sitting, cell));
+            let there: Vec<usize> = there.collect();
+            for pass in 0..24 {
+                slices.extend(machine.pass(sitting, pass, there.clone()));
+            }
+        }
+        let host_of = (0..12)
+            .map(|sitting| (sitting, sitting as usize / 2))
+            .collect();
+        let seated = Unseated::new();
+        let mut judgement = judge(&RULES, &groups, cells, &slices, &seated);
+        let of_plan = (&*groups, cells);
+        let ratios = over_hosts(&mut judgement, &RULES, of_plan, &slices, &seated, &host_of);
+        (judgement, ratios)
+    }
+
+    #[test]
+    fn levels_are_compared_in_the_sittings_that_have_both() {
+        // In second sittings all are faster beside the reference, and the third cell failed: it is 3% ahead of the
+        // second one wherever both are.
+        let effect = |sitting: u32, cell: usize| match cell {
+            0 => 0.0,
+            cell => 0.1 * f64::from(sitting % 2) + 0.03 * (cell - 1) as f64,
+        };
+        let (judgement, _) = levels_of(3, effect, |sitting, cell| sitting % 2 == 1 && cell == 2);
+        let direct = judgement.levels.ratio(2, 1, error_of_one(1)).unwrap();
+        assert_eq!(direct.batches, 6);
+        assert!((direct.estimate.ln() - 0.03).abs() < 0.015, "{direct:?}");
+    }
+
+    #[test]
+    fn levels_are_compared_where_the_reference_failed() {
+        let effect = |_, cell: usize| 0.05 * cell as f64;
+        let (judgement, ratios) = levels_of(3, effect, |sitting, cell| sitting > 3 && cell == 0);
+        let candidates = &judgement.groups[0].candidates;
+        // Two hosts have the reference.
+        assert_eq!(candidates[2].ratio, None);
+        assert_eq!(ratios.cells[&2].logs.len(), 2);
+        let direct = judgement.levels.ratio(2, 1, error_of_one(1)).unwrap();
+        assert_eq!(direct.batches, 6);
+        assert!((direct.estimate.ln() - 0.05).abs() < 0.02, "{direct:?}");
+    }
+
+    #[test]
+    fn throughputs_of_a_level_that_some_hosts_lack_compare_as_its_ratio_does() {
+        // The last four sittings, where the second cell failed, are four times as slow.
+        let effect = |sitting: u32, cell: usize| {
+            let own = if sitting > 7 { -1.4 } else { 0.0 };
+            own + 0.05 * cell as f64
+        };
+        let (judgement, _) = levels_of(2, effect, |sitting, cell| sitting > 7 && cell == 1);
+        let [reference, own] = [0, 1].map(|cell| judgement.groups[0].candidates[cell].clone());
+        let ratio = own.ratio.unwrap();
+        let [reference, own] = [reference, own].map(|of| of.throughput.unwrap());
+        assert_eq!((ratio.batches, own.batches, reference.batches), (4, 4, 6));
+        let quotient = own.estimate / reference.estimate;
+        assert!(
+            (quotient / ratio.estimate - 1.0).abs() < 1e-9,
+            "{quotient} {ratio:?}"
+        );
+        // It is as uncertain as that of all hosts, which are far apart.
+        assert!(own.high / own.low > reference.high / reference.low);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Levels {
     pub(crate) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
         match self {
             Self::Batches(levels) => levels.throughput(cell, error),
-            Self::Hosts(levels) => levels.product(&[(cell, 1.0)], error),
+            Self::Hosts(levels) => levels.throughput(cell, error),
         }
     }
 

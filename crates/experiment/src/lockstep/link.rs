@@ -28,10 +28,18 @@ pub(super) fn levels(
         from,
     });
     let references: Vec<Since> = references.collect();
-    // The first of equal ones.
-    let anchor = references.iter().copied().rev().max_by_key(|reference| {
-        let own = batches.series(reference.cell, None, reference.from);
-        own.batches.len()
+    let count = |of: &Since| batches.series(of.cell, None, of.from).batches.len();
+    // The first of equal ones. Where no reference has any, others are compared all the same.
+    let most = |all: &[Since]| all.iter().copied().rev().max_by_key(count);
+    let anchor = most(&references).map(|anchor| match count(&anchor) {
+        0 => {
+            let all = groups.iter().zip(from).flat_map(|(group, &from)| {
+                let cells = group.cells.iter();
+                cells.map(move |&cell| Since { cell, from })
+            });
+            most(&all.collect::<Vec<Since>>()).unwrap_or(anchor)
+        }
+        _ => anchor,
     });
     if let Some(anchor) = anchor {
         add_alone(&mut levels, anchor, batches);
@@ -42,10 +50,10 @@ pub(super) fn levels(
             from,
         } = of_group;
         if Some(of_group) != anchor {
-            add_reference(&mut levels, of_group, anchor, batches);
+            add_linked(&mut levels, of_group, anchor, batches);
         }
         for (&cell, decided) in group.cells.iter().zip(decided) {
-            if cell == reference {
+            if cell == reference || Some(cell) == anchor.map(|anchor| anchor.cell) {
                 continue;
             }
             if let Some(decided) = decided {
@@ -54,7 +62,8 @@ pub(super) fn levels(
             }
             let series = batches.series(cell, Some(reference), from);
             if series.batches.is_empty() {
-                add_alone(&mut levels, Since { cell, from }, batches);
+                // Where the reference failed, it is beside the anchor.
+                add_linked(&mut levels, Since { cell, from }, anchor, batches);
                 continue;
             }
             levels.add_ratio(cell, reference, series.mean());
@@ -70,8 +79,8 @@ struct Since {
     from: u32,
 }
 
-/// A reference beside the anchor, or for itself.
-fn add_reference(
+/// A cell beside the anchor, or for itself.
+fn add_linked(
     levels: &mut BatchLevels,
     reference: Since,
     anchor: Option<Since>,

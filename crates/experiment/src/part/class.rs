@@ -90,7 +90,8 @@ fn bought(memory: &str) -> String {
     let mut sizes =
         units.filter_map(|unit| Some((memory.strip_suffix(unit)?.parse::<f64>().ok()?, unit)));
     match sizes.next() {
-        Some((amount, unit)) if amount >= 1.0 && amount.is_finite() => {
+        // Beyond what any machine has, there are no quarters left.
+        Some((amount, unit)) if (1.0..1e12).contains(&amount) => {
             let step = amount.log2().ceil().exp2() / 8.0;
             format!("up to {}{unit}", (amount / step).ceil() * step)
         }

@@ -209,7 +209,7 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
             p99_ms: tail.map(|tail| ms(tail.p99_us)),
             p99_low_ms: tail.map(|tail| ms(tail.p99_between.low_us)),
             p99_high_ms: tail.and_then(|tail| tail.p99_between.high_us.map(ms)),
-            hosts: findings.fleet.as_ref().map(|_| of.hosts().len()),
+            hosts: findings.fleet.as_ref().map(|_| of.hosts_of(group, place)),
         };
         Some(one(&cell.cell, throughput, vec![load]))
     }));

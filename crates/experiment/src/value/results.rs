@@ -1,7 +1,7 @@
 //! Results that are valued together, and why they cannot be.
 
 use crate::{
-    findings::{Findings, HostSummary},
+    findings::{Findings, HostFindings, HostSummary},
     lockstep::{CellOfHost, HOSTS_MIN},
     prices::{Price, Prices},
     statistics::Interval,
@@ -53,10 +53,17 @@ impl Results<'_> {
     }
 
     /// What the throughput of a cell would be on one more host like these, of three hosts or more: Student's t
-    /// over their logarithms, as [`CellOfHost::next`] has it for ratios.
+    /// over their logarithms, as [`CellOfHost::next`] has it for ratios. Of a cell that some hosts do not have
+    /// it is that of the one which most have: those that are missing may be the ones that differ.
     pub(super) fn next_host(&self, group: usize, place: usize) -> Option<Interval> {
         let class = self.findings.fleet.as_ref()?.classes.first()?;
-        let cell = class.groups.get(group)?.cells.get(place)?;
+        let cells = &class.groups.get(group)?.cells;
+        let own = known_hosts(cells.get(place)?);
+        let most = cells.iter().max_by_key(|cell| known_hosts(cell))?;
+        let cell = match known_hosts(most) > own {
+            true => most,
+            false => cells.get(place)?,
+        };
         let logs = cell.by_host.iter().enumerate();
         let logs = logs.filter_map(|(host, of)| Some((host, of.throughput?.ln())));
         let of = CellOfHost {
@@ -64,6 +71,14 @@ impl Results<'_> {
         };
         let next = of.next(1).filter(|_| class.is_over_hosts);
         next.filter(|_| of.logs.len() >= HOSTS_MIN)
+    }
+
+    /// How many of its hosts a cell has figures of.
+    pub(super) fn hosts_of(&self, group: usize, place: usize) -> usize {
+        let fleet = self.findings.fleet.iter();
+        let classes = fleet.flat_map(|fleet| fleet.classes.first());
+        let cells = classes.filter_map(|class| class.groups.get(group)?.cells.get(place));
+        cells.map(known_hosts).sum()
     }
 
     /// What its hosts are called among these results; `None` where it was not merged.
@@ -103,6 +118,12 @@ impl Results<'_> {
             }),
         }
     }
+}
+
+/// How many hosts a cell has figures of.
+fn known_hosts(cell: &HostFindings) -> usize {
+    let known = cell.by_host.iter().filter(|of| of.throughput.is_some());
+    known.count()
 }
 
 /// Why stores have no value together.

@@ -135,7 +135,8 @@ fn a_host_that_alone_keeps_a_level_open_is_on_the_first_screen() {
     let text = first(&findings);
     assert!(
         text.contains(
-            "8 KiB is open because of one host: h3 has 0.580, far from all others, and the other 3 would decide it."
+            "8 KiB is open because of one host: h3 (0.580) is far from all others, and the other 3 would decide it. \
+             Find out what differs there, or measure more hosts, which may be of two kinds."
         ),
         "{text}"
     );
@@ -152,12 +153,14 @@ fn a_small_class_that_says_the_opposite_is_a_warning() {
     let one = warning(&mut findings, hosts(&["n7"]));
     assert_eq!(
         one,
-        "1 host of another class has another answer: n7. Its class is too small to say so of other hosts: \
-         octavo report --verbose has both."
+        "1 host of another class has another answer: n7. Classes so small say nothing of other hosts. All \
+         answers: octavo report --verbose."
     );
     let two = warning(&mut findings, hosts(&["n7", "n8"]));
     assert!(
-        two.starts_with("2 hosts of other classes have another answer: n7 and n8. Their class"),
+        two.starts_with(
+            "2 hosts of other classes have another answer: n7 and n8. Classes so small"
+        ),
         "{two}"
     );
 }
@@ -334,4 +337,44 @@ fn passes_and_time_are_said_to_be_of_the_first_class_where_there_are_more() {
         2,
         "{text}"
     );
+}
+
+#[test]
+fn the_few_hosts_on_the_other_side_of_an_open_level_are_named() {
+    let mut findings = few_hosts();
+    let first = |findings: &Findings| words(&document(findings).terminal(80, false));
+    let cell = |findings: &mut Findings, against: &[&str]| {
+        let class = &mut findings.fleet.as_mut().unwrap().classes[0];
+        let cell = &mut class.groups[0].cells[2];
+        cell.against = against.iter().map(|&host| host.to_owned()).collect();
+        cell.by_host[2].ratio = Some(0.58);
+    };
+    cell(&mut findings, &["h3"]);
+    let text = first(&findings);
+    assert!(
+        text.contains("8 KiB is open: of 4 hosts h3 (0.580) says the opposite of the others."),
+        "{text}"
+    );
+    // Half of them are not few.
+    cell(&mut findings, &["h3", "h4"]);
+    assert!(!first(&findings).contains("the opposite of the others"));
+}
+
+#[test]
+fn figures_of_some_hosts_say_of_how_many() {
+    let mut findings = few_hosts();
+    let group = &mut findings.groups[0];
+    let ratio = group.cells[3].ratio;
+    group.cells[3].decision = Some(Decision::Better);
+    group.verdict = Verdict::Use {
+        level: Level::PageSize(PageSize::kib(16)),
+        ratio: ratio.unwrap(),
+        ties: Vec::new(),
+        open: Vec::new(),
+    };
+    group.cells[2].over_advised = ratio.map(|of| Interval { batches: 2, ..of });
+    let said = sentence::answers(&findings)[0].text();
+    assert!(said.contains(" on 3 of 4 hosts)."), "{said}");
+    let of = row(&findings, "Throughput", "8 KiB");
+    assert!(of.contains(" on 2 of 4 hosts"), "{of}");
 }

@@ -12,11 +12,11 @@ use octavo_experiment::{
 use super::{
     place::{Beside, beside_winner, counted_passes},
     range::ends_here,
-    standing::{measured_on, on_few_hosts},
+    standing::{hosts_with, measured_on, on_few_hosts, on_hosts},
 };
 use crate::{
     naming,
-    number::{change, change_interval, ends, is_bounded, join, percent, signed},
+    number::{change, change_interval, counted, ends, is_bounded, join, percent, signed},
 };
 
 /// A recommendation and its evidence.
@@ -231,7 +231,16 @@ fn not_faster(findings: &Findings, group: &GroupFindings) -> String {
             let only = naming::own_level(findings, only).with_noun();
             format!("{only} would not be faster.")
         }
-        _ => format!(
+        _ => nothing_else(findings, group),
+    }
+}
+
+/// That nothing is faster of what was measured, or of what enough hosts have.
+fn nothing_else(findings: &Findings, group: &GroupFindings) -> String {
+    let is_few = |cell: &CellFindings| on_few_hosts(findings, cell).is_some();
+    match group.cells.iter().any(is_few) {
+        true => "nothing else that enough hosts have is faster.".to_owned(),
+        false => format!(
             "nothing else that was {} is faster.",
             findings.source.name()
         ),
@@ -263,11 +272,12 @@ fn gain(findings: &Findings, group: &GroupFindings, ratio: &Interval) -> String 
         );
     }
     format!(
-        "{} {} than {with}{} ({}).",
+        "{} {} than {with}{} ({}{}).",
         change(ratio.estimate),
         naming::rate(findings),
         naming::reference_in_full(findings, group),
         change_interval(ratio),
+        on_hosts(findings, ratio),
     )
 }
 
@@ -294,7 +304,14 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
     }
     let reference = naming::reference_in_full(findings, group);
     if !naming::reference_cell(group).is_some_and(is_known) {
-        let why = format!("no run of {reference} gave a figure to compare with.");
+        let own = naming::reference_cell(group).map_or(0, |cell| hosts_with(findings, cell));
+        let why = match own {
+            0 => format!("no run of {reference} gave a figure to compare with."),
+            hosts => format!(
+                "{reference} gave figures on {}, too few to compare with.",
+                counted(hosts, "host")
+            ),
+        };
         return Some(("no answer".into(), why));
     }
     let mut others = group.cells.iter().filter(|cell| !cell.reference);
@@ -312,7 +329,7 @@ fn nothing_to_compare(findings: &Findings, group: &GroupFindings) -> Option<(Str
                 let said = of_missing(findings, group, &missing(findings, group));
                 said.replacen("Measured", "measured", 1)
             }
-            false => format!("{reference} gave figures on too few hosts to compare with."),
+            false => format!("no run but that of {reference} gave a figure."),
         };
         return Some(("no answer".into(), why.trim_start().to_owned()));
     }
@@ -430,10 +447,7 @@ fn undecided(
             };
             let (hopeful, equal) = (could(&hopeful, "faster"), could(&equal, "slower"));
             match hopeful.is_none() && equal.is_none() && slower.is_none() {
-                true => format!(
-                    "nothing else that was {} is faster.",
-                    findings.source.name()
-                ),
+                true => nothing_else(findings, group),
                 false => join(hopeful.into_iter().chain(equal).chain(slower), " "),
             }
         }

@@ -17,7 +17,9 @@ use octavo_workload::Deviation;
 
 use crate::{
     naming,
-    number::{count, counted, factor, factors, join, list, number, percent, seconds, time, was},
+    number::{
+        count, counted, factor, factors, first_of, join, list, number, percent, seconds, time, was,
+    },
     parts, profile,
 };
 
@@ -335,7 +337,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
         Caveat::OneMachine { hosts } => format!(
             "{} are one machine under several names, or copies of a running one: they had the same boot. \
              Intervals take them for several hosts. Name each machine once (--host).",
-            list(hosts, "and")
+            first_of(hosts)
         ),
         Caveat::PartsCutOff { kind, cut_off, of } => format!(
             "{cut_off} of {} {} cut off or {} still at work. Merge again when all are done.",
@@ -358,13 +360,13 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                  out another sitting there, and merge again.",
                 hosts.len(),
                 counted(*of, "host"),
-                list(hosts, "and")
+                first_of(hosts)
             )
         }
         Caveat::SameFigures { hosts } => format!(
             "{} have exactly the same ratios, as copies of one store have. Intervals take them for several \
              hosts. Merge each store once.",
-            list(hosts, "and")
+            first_of(hosts)
         ),
         Caveat::HostsAgainst {
             group,
@@ -380,7 +382,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
                 _ => "say",
             },
             named_level(findings, group, level),
-            list(hosts, "and")
+            first_of(hosts)
         ),
         Caveat::LevelOnFewHosts {
             group,
@@ -431,19 +433,16 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             )
         }
         Caveat::SmallClassAgainst { hosts } => {
-            let (have, their) = match hosts.len() {
-                1 => ("has", "Its"),
-                _ => ("have", "Their"),
-            };
+            let have = if hosts.len() == 1 { "has" } else { "have" };
             format!(
-                "{} of {} {have} another answer: {}. {their} class is too small to say so of other hosts: octavo \
-                 report --verbose has both.",
+                "{} of {} {have} another answer: {}. Classes so small say nothing of other hosts. All answers: \
+                 octavo report --verbose.",
                 counted(hosts.len(), "host"),
                 match hosts.len() {
                     1 => "another class",
                     _ => "other classes",
                 },
-                list(hosts, "and")
+                first_of(hosts)
             )
         }
         Caveat::ClassesDiffer { classes, of } => format!(

@@ -7,7 +7,7 @@ use octavo_experiment::{
     verdict::Verdict,
 };
 
-use super::{Answer, place::counted_passes};
+use super::{Answer, on_hosts, place::counted_passes};
 use crate::{
     naming,
     number::{self, counted, ends, join, list, percent},
@@ -134,9 +134,10 @@ fn reason(findings: &Findings, doubt: &ConfidenceLimit) -> String {
             let winner = group.and_then(advised).filter(|of| !of.reference);
             let than = winner.map_or_else(String::new, |winner| {
                 format!(
-                    " than {} (compared directly {}, 95% CI {})",
+                    " than {} (compared directly {}{}, 95% CI {})",
                     naming::level(&naming::own_level(findings, winner)),
                     number::ratio(ratio.estimate),
+                    on_hosts(findings, ratio),
                     ends(ratio, number::ratio)
                 )
             });

@@ -30,7 +30,12 @@ pub(crate) fn interactions(findings: &Findings) -> Vec<String> {
     );
     let (compared, others) = (findings.plan.compare.noun(), list(&others, "or"));
     let margin = percent(findings.plan.margin);
+    let mut cells = naming::cells(findings);
+    let is_all = !cells.any(|cell| !cell.reference && cell.ratio.is_none());
     vec![match with(&[Decision::Open]) {
+        0 if !is_all => {
+            format!("Of the ratios that are known none changes with {others} by {margin} or more.")
+        }
         0 => format!(
             "The best {compared} does not depend on {others}: ratios change by less than {margin}."
         ),

@@ -8,7 +8,7 @@ use octavo_experiment::{
 };
 use octavo_units::ByteCount;
 
-use super::Answer;
+use super::{Answer, on_hosts};
 use crate::{
     naming,
     number::{ends, factors, is_bounded, percent},
@@ -46,7 +46,8 @@ pub(crate) fn memory(findings: &Findings) -> Option<Answer> {
             ends(&small, percent)
         ),
         None => format!(
-            "{large_size} runs {ratio} as fast as {small_size}{with} (95% CI {from} to {to})."
+            "{large_size} runs {ratio} as fast as {small_size}{with} (95% CI {from} to {to}{}).",
+            on_hosts(findings, &small)
         ),
     };
     Some(match MoreCache::of(findings, small) {

@@ -13,7 +13,7 @@ use octavo_experiment::{
 
 use crate::{
     naming,
-    number::{distinct, estimate, join, list, ratio},
+    number::{counted, distinct, estimate, join, list, ratio},
 };
 
 /// What would settle what is open, and measure what there was no time for: its names with the
@@ -87,7 +87,11 @@ pub(crate) fn to_settle(findings: &Findings) -> Option<(String, String)> {
 pub(crate) fn more_hosts(findings: &Findings, class: &ClassFindings) -> Option<String> {
     let open = open_cells(findings, class).filter(|(_, cell)| cell.odd.is_none());
     let (known, endless): (Vec<_>, Vec<_>) = open.partition(|(_, cell)| cell.more_hosts.is_some());
-    let most = known.iter().filter_map(|(_, cell)| cell.more_hosts).max()?;
+    // Of those that have the level: some of a new fleet may fail, too.
+    let hosts = known
+        .iter()
+        .filter_map(|(_, cell)| Some(known_hosts(cell) + cell.more_hosts?));
+    let most = hosts.max()?;
     let names = |of: Vec<(String, &HostFindings)>| {
         let names = of.into_iter().map(|(name, _)| name);
         list(distinct(names), "and")
@@ -100,24 +104,56 @@ pub(crate) fn more_hosts(findings: &Findings, class: &ClassFindings) -> Option<S
         "To settle {}, a new fleet of about {} hosts would do if they say the same{may_stay}. Adding hosts to \
          these until it is decided is wrong more often.",
         names(known),
-        class.hosts.len() + most
+        most
     ))
 }
 
-/// What is open in a class because of one host.
+/// How many hosts have a ratio of a cell.
+fn known_hosts(cell: &HostFindings) -> usize {
+    cell.by_host.iter().filter(|of| of.ratio.is_some()).count()
+}
+
+/// Others than these are needed to tell two kinds of hosts from a stranger. Chosen.
+const OTHERS_MIN: usize = 5;
+
+/// One in so many hosts on the other side is few enough to be named. Chosen.
+const FEW: usize = 4;
+
+/// Who keeps a cell of a class open: the one host without which it would be decided, or the few on the other
+/// side of 1.
 pub(crate) fn odd_hosts(findings: &Findings, class: &ClassFindings) -> Vec<String> {
-    let odd = open_cells(findings, class).filter_map(|(name, cell)| {
-        let odd = cell.odd.as_deref()?;
-        let own = cell.by_host.iter().find(|of| of.host == odd)?.ratio?;
-        let hosts = cell.by_host.iter().filter(|of| of.ratio.is_some());
-        Some(format!(
-            "{name} is open because of one host: {odd} has {}, far from all others, and the other {} would decide \
-             it. Find out what differs there.",
-            ratio(own),
-            hosts.count() - 1
-        ))
+    let said = open_cells(findings, class).filter_map(|(name, cell)| {
+        let own = |host: &String| {
+            let of = cell.by_host.iter().find(|of| of.host == *host)?;
+            Some(format!("{host} ({})", ratio(of.ratio?)))
+        };
+        let hosts = known_hosts(cell);
+        match (&cell.odd, cell.against.len()) {
+            (Some(odd), _) => {
+                let others = hosts - 1;
+                let or_kinds = match others < OTHERS_MIN {
+                    true => ", or measure more hosts, which may be of two kinds",
+                    false => "",
+                };
+                Some(format!(
+                    "{name} is open because of one host: {} is far from all others, and the other {others} would \
+                     decide it. Find out what differs there{or_kinds}.",
+                    own(odd)?
+                ))
+            }
+            (None, few @ 1..) if few * FEW <= hosts => {
+                let few: Vec<String> = cell.against.iter().filter_map(own).collect();
+                let says = if few.len() == 1 { "says" } else { "say" };
+                Some(format!(
+                    "{name} is open: of {} {} {says} the opposite of the others.",
+                    counted(hosts, "host"),
+                    list(&few, "and")
+                ))
+            }
+            _ => None,
+        }
     });
-    odd.collect()
+    said.collect()
 }
 
 /// The cells of a class that are open over hosts, by name.

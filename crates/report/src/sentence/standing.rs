@@ -2,7 +2,7 @@
 //! all of them in the line of progress.
 
 use octavo_experiment::{
-    findings::{CellFindings, Findings},
+    findings::{CellFindings, Findings, Fleet, HostFindings},
     lockstep::{Candidate, DepartureReason, Group, GroupJudgement, Judgement},
     plan::{Factor, Plan},
     statistics::{Decision, Interval},
@@ -48,6 +48,10 @@ pub(crate) fn standing_of(
 ) -> Cell {
     match on_few_hosts(findings, cell) {
         Some(hosts) => Cell::toned(measured_on(hosts), Tone::Open),
+        // No host has it and the reference.
+        None if !cell.reference && cell.decision.is_none() && hosts_with(findings, cell) > 0 => {
+            Cell::toned("not compared", Tone::Open)
+        }
         None => standing(cell.decision, cell.ratio, cell.likely, reference),
     }
 }
@@ -62,13 +66,42 @@ pub(crate) fn on_few_hosts(findings: &Findings, cell: &CellFindings) -> Option<u
     if cell.reference || cell.ratio.is_some() {
         return None;
     }
+    let of = over_hosts(findings, cell)?;
+    let hosts = of.by_host.iter().filter(|of| of.ratio.is_some()).count();
+    (hosts > 0).then_some(hosts)
+}
+
+/// ` on 4 of 8 hosts`, of an interval over fewer hosts than there are; else nothing.
+pub(crate) fn on_hosts(findings: &Findings, interval: &Interval) -> String {
+    let fleet = findings.fleet.as_ref().filter(|_| findings.is_over_hosts());
+    match fleet.map(Fleet::hosts) {
+        Some(hosts) if interval.batches < hosts => {
+            format!(" on {} of {}", interval.batches, counted(hosts, "host"))
+        }
+        _ => String::new(),
+    }
+}
+
+/// How many hosts gave figures of a cell, of the first class; 0 where figures are not of hosts.
+pub(crate) fn hosts_with(findings: &Findings, cell: &CellFindings) -> usize {
+    let of = over_hosts(findings, cell);
+    of.map_or(0, |of| {
+        of.by_host
+            .iter()
+            .filter(|of| of.throughput.is_some())
+            .count()
+    })
+}
+
+/// What the hosts of the first class say of a cell, where figures are of hosts.
+fn over_hosts<'a>(findings: &'a Findings, cell: &CellFindings) -> Option<&'a HostFindings> {
     let mut classes = findings.fleet.iter().flat_map(|fleet| &fleet.classes);
     let class = classes.next().filter(|class| class.is_over_hosts)?;
     let groups = findings.groups.iter().zip(&class.groups);
     let mut cells = groups.flat_map(|(group, of)| group.cells.iter().zip(&of.cells));
-    let (_, of) = cells.find(|(own, _)| own.cell == cell.cell)?;
-    let hosts = of.by_host.iter().filter(|of| of.ratio.is_some()).count();
-    (hosts > 0).then_some(hosts)
+    cells
+        .find(|(own, _)| own.cell == cell.cell)
+        .map(|(_, of)| of)
 }
 
 /// Who is out and who leads in each group, for a line of progress:

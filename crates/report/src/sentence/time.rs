@@ -187,6 +187,8 @@ fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFi
         .iter()
         // Of what may be as fast, parts that were timed once say nothing.
         .filter(|cell| !cell.reference && cell.ratio.is_some() && !is_even(cell))
+        // Times are means over all runs: those of other sittings are not beside the reference's.
+        .filter(|cell| !findings.is_over_hosts() || cell.by_sitting.len() >= findings.sittings)
         .collect();
     others.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
     if let Verdict::Use { level, .. } = &group.verdict {

@@ -247,6 +247,47 @@ fn a_level_on_two_of_four_hosts_is_open_and_its_sittings_are_those_of_their_own_
 }
 
 #[test]
+fn hosts_without_any_figure_are_no_hosts_that_speak() {
+    let fails = "PRAGMA foreign_keys = OFF; UPDATE run SET failure = 'no room'; DELETE FROM slice";
+    let parts = on_hosts(8);
+    for speaking in [1, 2, 4] {
+        let caveats = found_in_stores(&parts, |part, store| match part.part.number < speaking {
+            true => store,
+            false => changed(store, fails),
+        })
+        .caveats;
+        let hosts = speaking as usize;
+        assert!(caveats.contains(&Caveat::FewHosts { hosts }), "{caveats:?}");
+        let is_few = |of: &Caveat| matches!(of, Caveat::LevelOnFewHosts { hosts: on, of: 8, .. } if *on == hosts);
+        assert!(caveats.iter().any(is_few), "{caveats:?}");
+        assert!(
+            !caveats
+                .iter()
+                .any(|of| matches!(of, Caveat::HostsShort { .. }))
+        );
+    }
+}
+
+#[test]
+fn one_host_in_many_that_says_the_opposite_changes_the_amount() {
+    let against = |hosts: usize, of| Caveat::HostsAgainst {
+        group: String::new(),
+        level: "8192".into(),
+        hosts: vec!["h".into(); hosts],
+        of,
+    };
+    for (hosts, of, severity) in [
+        (1, 3, Severity::Choice),
+        (1, 4, Severity::Amount),
+        (2, 6, Severity::Choice),
+        (7, 30, Severity::Amount),
+        (8, 30, Severity::Choice),
+    ] {
+        assert_eq!(against(hosts, of).severity(), severity, "{hosts} of {of}");
+    }
+}
+
+#[test]
 fn hosts_with_one_name_are_told_apart() {
     let mut parts = on_hosts(2);
     for (part, id) in parts

@@ -96,6 +96,10 @@ pub(crate) fn sittings(
         };
         let carried = run.carry_out(&settings, watcher);
         keep(&run)?;
+        if carried.is_err() {
+            // The next attempt has a directory of its own, and loads anew.
+            clear_abandoned(into, &host);
+        }
         let findings = carried?;
         let page = run.directory().join(REPORT);
         output::write(&page, &octavo_report::findings(&findings).html())?;

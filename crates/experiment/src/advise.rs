@@ -135,25 +135,27 @@ fn smallest(plan: &Plan, given: &[(&str, u64)], size: DataSize) -> Result<DataSp
         let mut sizes = plan.page_sizes.iter();
         Ok(sizes.all(|&size| database.estimate_rows(workload.as_ref(), size) >= wanted))
     };
-    // In steps of what the parameter allows: first a scale that is enough, then
-    // the smallest by halving.
+    // In steps of what the parameter allows: first a scale that is enough, or more than the workload can have with
+    // what else is given, then the smallest such by halving.
     let multiple = scale.multiple_of;
     let beyond = scale.max / multiple + 1;
     let mut low = (scale.min)(0).div_ceil(multiple);
+    is_enough(low * multiple)?;
+    let is_end = |value: u64| is_enough(value * multiple).unwrap_or(true);
     let mut high = low;
-    while high < beyond && !is_enough(high * multiple)? {
+    while high < beyond && !is_end(high) {
         (low, high) = (high + 1, (high * 2).clamp(high + 1, beyond));
     }
     while low < high {
         let middle = low + (high - low) / 2;
-        if is_enough(middle * multiple)? {
+        if is_end(middle) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
-    if high == beyond {
-        let (max, name) = (scale.max, scale.name);
+    if high == beyond || is_enough(high * multiple).is_err() {
+        let (max, name) = (scale.max.min((high - 1) * multiple), scale.name);
         return Err(CampaignError::Setting(match size {
             DataSize::OverMemory(memory) => format!(
                 "{memory} of memory needs more than {max} {name} for {DATA_OVER_MEMORY} times as \
@@ -173,7 +175,10 @@ fn rows(workload: WorkloadName, given: &[(&str, u64)]) -> Result<DataSpec, Workl
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use octavo_units::PageSize;
+    use octavo_workload::shape::{Shape, ShapeTable, Spread};
 
     use super::*;
 
@@ -238,6 +243,33 @@ mod tests {
         .unwrap();
         assert_eq!(plan.data[0].get("row-bytes"), Some(500));
         assert!(plan.data[0].scale() > 8000, "{}", plan.data[0]);
+    }
+
+    #[test]
+    fn a_size_between_what_doubling_tries_and_what_a_table_can_have_is_found() {
+        // Doubled keys go from half a billion beyond the billion that a table with keys of 20 bytes can have.
+        let mut plan = plan_of("key-value");
+        let table = ShapeTable {
+            get: 1,
+            ..ShapeTable::new("t", 1000, 20, Spread::always(1000))
+        };
+        let shape = Arc::new(Shape::new(1, vec![table]).unwrap());
+        let given = shape.rows().into_iter().filter(|(name, _)| *name != "keys");
+        let given: Vec<(&str, u64)> = given.collect();
+        plan.shape = Some(shape);
+        let keys = |gib: u64| {
+            let mut plan = plan.clone();
+            let size = DataSize::Given(ByteCount::mib(gib << 10));
+            complete(&mut plan, size, &given).map(|()| plan.data[0].scale())
+        };
+        let (half, most) = (keys(400).unwrap(), keys(900).unwrap());
+        assert!(half < 1 << 29 && most > 1 << 28, "{half} {most}");
+        assert!(most as f64 / half as f64 > 2.2, "{half} {most}");
+        let error = keys(20_000).unwrap_err().to_string();
+        assert!(
+            error.contains("need more than 1000000000 keys: give a smaller --data"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -759,6 +759,7 @@ fn more_data(findings: &Findings, data: ByteCount) -> String {
         return more(findings);
     }
     let or_memory = match memories.any(|memory| memory.get().saturating_mul(8) <= data.get()) {
+        true if is_of_file(findings) => " or less memory",
         true => " or less --memory",
         false => "",
     };
@@ -886,12 +887,22 @@ fn more(findings: &Findings) -> String {
     }
 }
 
-/// The option that sets the amount of data.
+/// The option, or the plan's key, that sets the amount of data.
 fn scale(findings: &Findings) -> String {
     let data = findings.plan.data.first();
     data.map_or_else(String::new, |data| {
-        format!("--{}", data.kind().scale().name)
+        let name = data.kind().scale().name;
+        match is_of_file(findings) {
+            true => format!("{name} in the plan"),
+            false => format!("--{name}"),
+        }
     })
+}
+
+/// Whether the plan is in a file, which says what options say elsewhere.
+fn is_of_file(findings: &Findings) -> bool {
+    let command = findings.command.as_deref().unwrap_or_default();
+    findings.fleet.is_some() || command.starts_with("octavo run ")
 }
 
 /// How a bench deviates from its workload's specification.
@@ -987,7 +998,7 @@ mod tests {
 
     #[test]
     fn less_memory_is_advised_where_the_database_takes_an_eighth_of_the_data() {
-        let findings = crate::fixture::findings();
+        let mut findings = crate::fixture::findings();
         let least = *findings.plan.memories.iter().min().unwrap();
         let said = |data: u64| {
             let memory = ByteCount::mib(32);
@@ -1001,6 +1012,18 @@ mod tests {
             said(eighth)
         );
         assert!(said(eighth - 1).ends_with("Use more data (--warehouses)."));
+        findings.command = Some("octavo run plan.toml".into());
+        let said = super::describe(
+            &findings,
+            &Caveat::SmallData {
+                data: ByteCount::new(eighth),
+                memory: ByteCount::mib(32),
+            },
+        );
+        assert!(
+            said.ends_with("Use more data (warehouses in the plan) or less memory."),
+            "{said}"
+        );
     }
 
     #[test]

@@ -142,10 +142,16 @@ pub(crate) fn without_loaded_rows(flag: Arg) -> Arg {
     let registry = Registry::standard();
     let mut scales = registry.families().iter().map(|family| family.data.scale());
     match scales.find(|scale| flag.get_id() == scale.name) {
-        Some(scale) => flag.help(format!(
-            "{} [default: as many as make the data {DATA_OVER_MEMORY} times the largest memory]",
-            scale.help
-        )),
+        Some(scale) => {
+            let of_shape = match scale.name == Shape::KEYS {
+                true => "those of --shape, else ",
+                false => "",
+            };
+            flag.help(format!(
+                "{} [default: {of_shape}as many as make the data {DATA_OVER_MEMORY} times the largest memory]",
+                scale.help
+            ))
+        }
         None => flag,
     }
 }

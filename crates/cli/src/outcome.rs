@@ -39,6 +39,26 @@ pub(crate) fn publish(
     output::write(&page, &octavo_report::findings(findings).html())
 }
 
+/// What to change in a plan that is refused for this.
+pub(crate) fn remedy_in_plan(error: &CampaignError) -> Option<&'static str> {
+    match error {
+        CampaignError::Budget { .. } => Some("use a larger budget, shorter lists or less data"),
+        CampaignError::Space { .. } => {
+            Some("name a directory on a larger file system, or use less data or fewer page sizes")
+        }
+        CampaignError::UsedUp { .. } => Some("repeat the command with a larger budget"),
+        _ => None,
+    }
+}
+
+/// How a command ends whose plan is in a file, by why it was not carried out.
+pub(crate) fn failure_of_plan(error: CampaignError, directory: &Path) -> Failure {
+    match remedy_in_plan(&error) {
+        Some(remedy) => with_remedy(&error, remedy),
+        None => failure(error, directory),
+    }
+}
+
 /// How a command ends whose answer is there, by what came out of its condition.
 pub(crate) fn judged(outcome: Outcome) -> Result<(), Failure> {
     match outcome {

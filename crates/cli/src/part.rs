@@ -84,7 +84,7 @@ impl PartRun {
                 };
                 Err(Failure::Incomplete(format!("interrupted; {kept}")))
             }
-            Err(error) => Err(self.fail(outcome::failure(error, &settings.directory))?),
+            Err(error) => Err(self.fail(outcome::failure_of_plan(error, &settings.directory))?),
         }
     }
 

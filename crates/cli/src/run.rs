@@ -156,20 +156,13 @@ fn failure(
     flags: &RunFlags,
     settings: &CampaignSettings,
 ) -> Failure {
-    let (key, remedy) = match &error {
-        CampaignError::Budget { .. } => (
-            Some("budget").filter(|_| flags.campaign.budget.is_none()),
-            "use a larger budget, shorter lists or less data",
-        ),
-        CampaignError::Space { .. } => (
-            Some("storage").filter(|key| file.has(key)),
-            "name a directory on a larger file system, or use less data or fewer page sizes",
-        ),
-        CampaignError::UsedUp { .. } => (None, "repeat the command with a larger budget"),
-        _ => return outcome::failure(error, &settings.directory),
+    let key = match &error {
+        CampaignError::Budget { .. } => Some("budget").filter(|_| flags.campaign.budget.is_none()),
+        CampaignError::Space { .. } => Some("storage").filter(|key| file.has(key)),
+        _ => None,
     };
-    match key {
-        Some(key) => Failure::input(file.refuse(key, format!("{error}: {remedy}"))),
-        None => outcome::with_remedy(&error, remedy),
+    match key.zip(outcome::remedy_in_plan(&error)) {
+        Some((key, remedy)) => Failure::input(file.refuse(key, format!("{error}: {remedy}"))),
+        None => outcome::failure_of_plan(error, &settings.directory),
     }
 }

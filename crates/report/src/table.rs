@@ -116,18 +116,21 @@ pub(crate) fn throughput(findings: &Findings, group: &GroupFindings) -> Table {
         true => "hosts",
         false => "batches",
     };
+    table = table.figure((samples, EXTRA), |cell| {
+        // Of what left, those at the look at which it left.
+        let of_ratio = cell.ratio.map(|ratio| ratio.batches);
+        let own = match findings.is_over_hosts() {
+            true if let Some(hosts) = on_few_hosts(findings, cell) => hosts,
+            true => hosts_with(findings, cell),
+            false => cell.batches.len(),
+        };
+        of_ratio.unwrap_or(own).to_string()
+    });
+    // Those of hosts have a table by host.
+    if !findings.is_over_hosts() {
+        table = table.words(("by sitting", EXTRA), by_sitting);
+    }
     table
-        .figure((samples, EXTRA), |cell| {
-            // Of what left, those at the look at which it left.
-            let of_ratio = cell.ratio.map(|ratio| ratio.batches);
-            let own = match findings.is_over_hosts() {
-                true if let Some(hosts) = on_few_hosts(findings, cell) => hosts,
-                true => hosts_with(findings, cell),
-                false => cell.batches.len(),
-            };
-            of_ratio.unwrap_or(own).to_string()
-        })
-        .words(("by sitting", EXTRA), by_sitting)
         .prose("result", |cell| place(findings, group, cell))
         .build()
 }

@@ -471,6 +471,18 @@ pub enum Caveat {
         /// Of how many.
         of: usize,
     },
+    /// A level gave figures in some sittings of its hosts alone, so that its ratio to the default is of other
+    /// sittings than those of other levels.
+    LevelInFewSittings {
+        /// In which group; empty when there is one.
+        group: String,
+        /// Which.
+        level: String,
+        /// In how many.
+        sittings: usize,
+        /// Of how many in which some level did.
+        of: usize,
+    },
     /// Parts of the plan are missing.
     PartsMissing {
         /// What a part is.
@@ -552,7 +564,7 @@ impl UnfilledCell {
     }
 }
 
-/// More than one host in so many that says the opposite makes the choice uncertain. Chosen.
+/// More than one host in so many that says the opposite, or lacks a level, makes the choice uncertain. Chosen.
 const AGAINST_MOST: usize = 4;
 
 /// Whether so many of all are at least half of them.
@@ -595,6 +607,16 @@ impl Caveat {
                 Severity::Choice
             }
             Self::HostsShort { hosts, of, .. } if mostly(hosts.len(), *of) => Severity::Choice,
+            Self::LevelOnFewHosts { hosts, of, .. } => match (of - hosts) * AGAINST_MOST > *of {
+                true => Severity::Choice,
+                false => Severity::Amount,
+            },
+            Self::LevelInFewSittings { sittings, of, .. } => {
+                match (of - sittings) * AGAINST_MOST > *of {
+                    true => Severity::Choice,
+                    false => Severity::Amount,
+                }
+            }
             // Of many hosts some are always against it.
             Self::HostsAgainst { hosts, of, .. } => match hosts.len() * AGAINST_MOST > *of {
                 true => Severity::Choice,
@@ -638,7 +660,6 @@ impl Caveat {
             | Self::SmallClassAgainst { .. }
             | Self::OneMachine { .. }
             | Self::SameFigures { .. }
-            | Self::LevelOnFewHosts { .. }
             | Self::FewHosts { hosts: ..HOSTS_MIN }
             | Self::Credit { .. }
             | Self::HardlyMerged { .. }

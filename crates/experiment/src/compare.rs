@@ -190,12 +190,25 @@ pub fn compare(first: &Findings, second: &Findings) -> Comparison {
         only_first: alone(&ours, &theirs),
         only_second: alone(&theirs, &ours),
         neither: neither.into_iter().map(|(_, name)| name).collect(),
-        is_same_experiment: (&first.created, &first.plan) == (&second.created, &second.plan),
+        // Merged stores have the begin of their earliest part, and may share that one alone.
+        is_same_experiment: (&first.created, &first.plan) == (&second.created, &second.plan)
+            && parts(first) == parts(second),
         differences: differences(first, second),
         verdicts: verdicts(first, second),
         margin,
         in_response_ms,
     }
+}
+
+/// The parts that were carried out on each host, by its name.
+fn parts(findings: &Findings) -> Vec<(&str, &[u32])> {
+    let fleet = findings.fleet.iter();
+    let hosts = fleet
+        .flat_map(|fleet| &fleet.classes)
+        .flat_map(|class| &class.hosts);
+    hosts
+        .map(|of| (of.host.name.as_str(), &*of.parts))
+        .collect()
 }
 
 /// The groups of which both have a cell in common, with their verdicts.

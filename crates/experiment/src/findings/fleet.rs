@@ -352,7 +352,7 @@ impl Fleet {
             .filter(|class| some_are_enough && !is_enough(class));
         let small_against = small.clone().filter(|class| {
             let first = &classes[0];
-            (contradicts(first, class) || contradicts(class, first)) && is_unlike(class, first)
+            contradicts(first, class) && is_unlike(class, first)
         });
         let small_against = small_against
             .flat_map(|class| &class.hosts)
@@ -407,8 +407,7 @@ impl Fleet {
     }
 }
 
-/// Whether hosts of one class are told to use something else than those of another one, which is not as
-/// good there, or what is slower there.
+/// Whether what hosts of one class are told to use is not as good for those of another one.
 fn contradicts(one: &ClassFindings, other: &ClassFindings) -> bool {
     let mut groups = one.groups.iter().zip(&other.groups);
     groups.any(|(one, other)| {
@@ -420,8 +419,7 @@ fn contradicts(one: &ClassFindings, other: &ClassFindings) -> bool {
         };
         let is_used = matches!(one.verdict, Verdict::Use { .. });
         let is_other = others.is_some_and(|of| of != advised);
-        let is_tie = ties(&one.verdict).any(|of| Some(of) == others)
-            || ties(&other.verdict).any(|of| of == advised);
+        let is_tie = ties(&other.verdict).any(|of| of == advised);
         is_other && !is_tie || is_used && other.cells.iter().any(is_slower)
     })
 }
@@ -566,15 +564,17 @@ mod tests {
 
     #[test]
     fn classes_that_favor_one_of_two_equal_levels_do_not_contradict() {
-        let of = |one: &ClassFindings, other: &ClassFindings| {
-            contradicts(one, other) || contradicts(other, one)
-        };
-        assert!(!of(&class(8, &[], None), &class(8, &[], None)));
-        assert!(of(&class(8, &[], None), &class(16, &[], None)));
-        assert!(!of(&class(8, &[16], None), &class(16, &[], None)));
-        assert!(!of(&class(8, &[], None), &class(16, &[8, 4], None)));
-        assert!(of(&class(8, &[32], None), &class(16, &[4], None)));
+        let [eight, sixteen] = [8, 16].map(|kib| class(kib, &[], None));
+        assert!(!contradicts(&eight, &class(8, &[], None)));
+        assert!(contradicts(&eight, &sixteen));
+        assert!(!contradicts(&class(8, &[16], None), &class(16, &[8], None)));
+        // It is as good there; what is used there is not as good here.
+        let either = class(16, &[8, 4], None);
+        assert!(!contradicts(&eight, &either));
+        assert!(contradicts(&either, &eight));
+        assert!(contradicts(&class(8, &[32], None), &class(16, &[4], None)));
         // What is slower in one is no tie there, whatever is one in the other.
-        assert!(of(&class(8, &[16], Some(16)), &class(16, &[8], None)));
+        let slower = class(8, &[16], Some(16));
+        assert!(contradicts(&class(16, &[8], None), &slower));
     }
 }

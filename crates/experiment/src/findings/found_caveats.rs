@@ -203,7 +203,7 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
                 group: group.clone(),
                 level: cell.level.clone(),
                 hosts: cell.against.clone(),
-                of: hosts,
+                of: cell.by_host.iter().filter(|of| of.ratio.is_some()).count(),
             });
         }
         let of_cell = cell
@@ -263,6 +263,29 @@ pub(super) fn of_fleet(fleet: &Fleet) -> Vec<Caveat> {
         });
     }
     caveats
+}
+
+/// Levels that gave figures on all hosts, and not in all of their sittings.
+pub(super) fn in_few_sittings(findings: &Findings, fleet: &Fleet) -> Vec<Caveat> {
+    let class = fleet.classes.first().filter(|class| class.is_over_hosts);
+    let groups = class.into_iter().flat_map(|class| &class.groups);
+    let groups = findings.groups.iter().zip(groups);
+    let levels = groups.flat_map(|(group, of_hosts)| {
+        let most = group.cells.iter().map(|cell| cell.by_sitting.len()).max();
+        let of = most.unwrap_or_default();
+        let cells = group.cells.iter().zip(&of_hosts.cells);
+        let few = cells.filter(move |(cell, of_cell)| {
+            let is_on_all = of_cell.by_host.iter().all(|of| of.ratio.is_some());
+            !cell.reference && is_on_all && cell.by_sitting.len() < of
+        });
+        few.map(move |(cell, _)| Caveat::LevelInFewSittings {
+            group: group.name.clone(),
+            level: cell.level.clone(),
+            sittings: cell.by_sitting.len(),
+            of,
+        })
+    });
+    levels.collect()
 }
 
 /// The least unit that storage is expected to write without reading, whatever a device says of its own:

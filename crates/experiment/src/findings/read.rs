@@ -8,7 +8,7 @@ use super::{
     ClassFindings, Findings, GroupFindings, LENGTHS, RampEnd, ScreenedPasses, WARM_UP,
     cell::{ByCell, Predicted},
     fleet::{ClassParts, Fleet, HostFindings},
-    found_caveats::{found_caveats, is_of_one_course, of_fleet},
+    found_caveats::{found_caveats, in_few_sittings, is_of_one_course, of_fleet},
     per_transaction::per_transaction,
     ramps,
     timeline::{Executed, timelines},
@@ -133,6 +133,7 @@ impl Findings {
         self.caveats
             .retain(|caveat| !matches!(caveat, Caveat::NoReference { cell } if has_some(cell)));
         self.caveats.extend(of_fleet(&fleet));
+        self.caveats.extend(in_few_sittings(self, &fleet));
         caveats::sort(&mut self.caveats);
         self.fleet = Some(fleet);
         Ok(())

@@ -11,13 +11,14 @@ use super::{
     results::{Results, ValueError},
 };
 use crate::{
-    findings::Findings,
+    confidence::advised,
+    findings::{CellFindings, Findings},
     plan::{Cell, Factor, Plan, Storage},
     prediction::PagesElsewhere,
     prices::{Prices, plain},
     ramp::StepFinding,
     record::Source,
-    statistics::{Interval, critical_t, error_of_one},
+    statistics::{Decision, Interval, critical_t, decision, error_of_one},
 };
 
 /// A storage of the cells.
@@ -194,6 +195,15 @@ fn collect(number: usize, of: &Results<'_>, found: &mut Vec<UnpricedCell>) {
     });
     // A policy that only a model can have is for no money.
     let cells = places.filter(|(_, _, cell)| cell.cell.database.replacement().is_none());
+    // Over hosts a level may have more throughput than the one to use, and be behind it where both are.
+    let is_behind = |group: usize, cell: &CellFindings| {
+        let over = cell.over_advised.filter(|_| findings.is_over_hosts());
+        let winner = advised(&findings.groups[group]).and_then(|of| of.throughput);
+        let more = cell.throughput.zip(winner);
+        more.is_some_and(|(own, winner)| own.estimate >= winner.estimate)
+            && over.is_some_and(|over| decision(&over, findings.plan.margin) == Decision::Worse)
+    };
+    let cells = cells.filter(|(group, _, cell)| !is_behind(*group, cell));
     found.extend(cells.filter_map(|(group, place, cell)| {
         let is_known = |of: &Interval| of.estimate.is_finite() && of.estimate > 0.0;
         let throughput = cell.throughput.filter(is_known)?;

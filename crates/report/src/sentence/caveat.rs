@@ -390,14 +390,25 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             hosts,
             of,
         } => format!(
-            "{} gave figures on {hosts} of {} alone{}, which may be the faster ones. Their reasons: octavo \
+            "{} gave figures on {hosts} of {} alone{}, which may be the faster ones. Reasons: octavo \
              report --verbose.",
             named_level(findings, group, level),
             counted(*of, "host"),
-            match *hosts < HOSTS_MIN {
+            match *hosts < HOSTS_MIN && findings.is_over_hosts() {
                 true => ", too few to decide",
                 false => "",
             }
+        ),
+        Caveat::LevelInFewSittings {
+            group,
+            level,
+            sittings,
+            of,
+        } => format!(
+            "{} gave figures in {sittings} of {} alone, so its ratio is of other sittings than those of other \
+             levels. Reasons: octavo report --verbose.",
+            named_level(findings, group, level),
+            counted(*of, "sitting")
         ),
         Caveat::PartsMissing {
             kind,
@@ -454,7 +465,7 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             }
         ),
         Caveat::RunsFailed { runs } => format!(
-            "{} failed and gave no figures. Their reasons: octavo report --verbose.",
+            "{} failed and gave no figures. Reasons: octavo report --verbose.",
             counted(*runs, "run")
         ),
     }

@@ -128,8 +128,11 @@ pub(crate) fn odd_hosts(findings: &Findings, class: &ClassFindings) -> Vec<Strin
             Some(format!("{host} ({})", ratio(of.ratio?)))
         };
         let hosts = known_hosts(cell);
-        match (&cell.odd, cell.against.len()) {
-            (Some(odd), _) => {
+        let few = cell.against.len();
+        let is_few = few > 0 && few * FEW <= hosts;
+        // Of several strangers none is the one.
+        match cell.odd.as_ref().filter(|_| few < 2 || !is_few) {
+            Some(odd) => {
                 let others = hosts - 1;
                 let or_kinds = match others < OTHERS_MIN {
                     true => ", or measure more hosts, which may be of two kinds",
@@ -141,7 +144,7 @@ pub(crate) fn odd_hosts(findings: &Findings, class: &ClassFindings) -> Vec<Strin
                     own(odd)?
                 ))
             }
-            (None, few @ 1..) if few * FEW <= hosts => {
+            None if is_few => {
                 let few: Vec<String> = cell.against.iter().filter_map(own).collect();
                 let says = if few.len() == 1 { "says" } else { "say" };
                 Some(format!(
@@ -150,7 +153,7 @@ pub(crate) fn odd_hosts(findings: &Findings, class: &ClassFindings) -> Vec<Strin
                     list(&few, "and")
                 ))
             }
-            _ => None,
+            None => None,
         }
     });
     said.collect()

@@ -47,6 +47,11 @@ pub(crate) fn standing_of(
     reference: Option<&'static str>,
 ) -> Cell {
     match on_few_hosts(findings, cell) {
+        // Others have it without the reference.
+        Some(hosts) if hosts < hosts_with(findings, cell) => {
+            let hosts = counted(hosts, "host");
+            Cell::toned(format!("compared on {hosts}, not decided"), Tone::Open)
+        }
         Some(hosts) => Cell::toned(measured_on(hosts), Tone::Open),
         // No host has it and the reference.
         None if !cell.reference && cell.decision.is_none() && hosts_with(findings, cell) > 0 => {

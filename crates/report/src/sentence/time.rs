@@ -193,6 +193,9 @@ fn compared<'a>(findings: &Findings, group: &'a GroupFindings) -> Vec<&'a CellFi
     others.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
     if let Verdict::Use { level, .. } = &group.verdict {
         let is_winner = |cell: &&CellFindings| naming::own_level(findings, cell) == *level;
+        if !others.iter().any(is_winner) {
+            return Vec::new();
+        }
         others.sort_by_key(|cell| !is_winner(cell));
     }
     match others.as_slice() {

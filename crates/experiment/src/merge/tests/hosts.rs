@@ -269,6 +269,68 @@ fn hosts_without_any_figure_are_no_hosts_that_speak() {
 }
 
 #[test]
+fn levels_that_few_hosts_or_sittings_lack_change_the_amount() {
+    let (group, level) = (String::new(), String::from("8192"));
+    let on_hosts = |hosts, of| {
+        let (group, level) = (group.clone(), level.clone());
+        Caveat::LevelOnFewHosts {
+            group,
+            level,
+            hosts,
+            of,
+        }
+        .severity()
+    };
+    let in_sittings = |sittings, of| {
+        let (group, level) = (group.clone(), level.clone());
+        Caveat::LevelInFewSittings {
+            group,
+            level,
+            sittings,
+            of,
+        }
+        .severity()
+    };
+    assert_eq!(
+        (on_hosts(29, 30), in_sittings(11, 12)),
+        (Severity::Amount, Severity::Amount)
+    );
+    assert_eq!(
+        (on_hosts(4, 8), in_sittings(6, 12)),
+        (Severity::Choice, Severity::Choice)
+    );
+}
+
+#[test]
+fn a_level_that_failed_in_second_sittings_is_told() {
+    let fails = "PRAGMA foreign_keys = OFF; UPDATE run SET failure = 'no room' WHERE cell = 2;
+                 DELETE FROM slice WHERE run = 3";
+    let parts: Vec<MadeUp> = (0..8)
+        .map(|number| MadeUp::new(number, &format!("h{}", number / 2)))
+        .collect();
+    let caveats = found_in_stores(&parts, |part, store| match part.part.number % 2 {
+        0 => store,
+        _ => changed(store, fails),
+    })
+    .caveats;
+    let is_told = |of: &Caveat| {
+        matches!(
+            of,
+            Caveat::LevelInFewSittings {
+                sittings: 4,
+                of: 8,
+                ..
+            }
+        )
+    };
+    assert_eq!(
+        caveats.iter().filter(|of| is_told(of)).count(),
+        1,
+        "{caveats:?}"
+    );
+}
+
+#[test]
 fn one_host_in_many_that_says_the_opposite_changes_the_amount() {
     let against = |hosts: usize, of| Caveat::HostsAgainst {
         group: String::new(),

@@ -13,14 +13,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{Group, Judgement, Levels, Rules, Slice, Unseated, judge};
+use super::{
+    Group, Judgement, Levels, Rules, Slice, Unseated,
+    host_levels::{HOSTS_MIN, HostLevels, SittingLevels, interval, over},
+    judge,
+};
 use crate::statistics::{
     Decision, Interval, critical_t, decision, error_of_one, mean, standard_deviation,
 };
-
-/// The fewest hosts over which there is an interval: the degrees of freedom of two would make it
-/// tens of percent wide whatever they say.
-pub const HOSTS_MIN: usize = 3;
 
 /// The fewest hosts whose figures are to be quoted: with 5 degrees of freedom Student's t is 1.3 times
 /// what it is with many, with 2 it is 2.2 times, and s itself is hardly known. Chosen.
@@ -188,8 +188,8 @@ pub fn over_hosts(
         .filter(|(_, sittings): &(_, Vec<_>)| !sittings.is_empty())
         .collect();
     let sittings = || alone.iter().flat_map(|(_, sittings)| sittings);
-    let levels = HostLevels::new(groups, &alone);
-    let mut ratios = levels.ratios(groups);
+    let levels = host_levels(groups, &alone);
+    let mut ratios = ratios(&levels, groups);
     let screened = sittings().flat_map(|judged| &judged.screened);
     let screened = screened.map(|of| (of.sitting, of.pass)).collect();
     ratios.passes = passes(slices, &screened, host_of);
@@ -271,176 +271,62 @@ fn passes(
     fewest
 }
 
-/// What the throughput of every cell is beside every other's, host by host. A ratio is over the hosts that have
-/// all its cells, and of a host over the sittings that have them: what another host does, or the same one on
-/// another day, is no measure of what is missing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostLevels {
-    /// The sittings of each host.
-    hosts: BTreeMap<usize, Vec<SittingLevels>>,
-    /// The cell that most hosts have, whose throughput others are told by.
-    base: Option<usize>,
+/// What the hosts say, by the judgements of their sittings.
+fn host_levels(groups: &[Group], alone: &[(usize, Vec<Judgement>)]) -> HostLevels {
+    let hosts = alone.iter().map(|(host, sittings)| {
+        let sittings = sittings.iter().map(|judged| sitting_levels(groups, judged));
+        (*host, sittings.collect())
+    });
+    // References first.
+    let references = groups.iter().map(Group::reference_cell);
+    let all = references.chain(groups.iter().flat_map(|group| group.cells.iter().copied()));
+    HostLevels::new(hosts.collect(), &all.collect::<Vec<usize>>())
 }
 
-/// What a sitting says of its cells.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct SittingLevels {
-    /// The logarithm of the throughput a minute, by cell, and what it stands on: cells that stand on others
-    /// were not open together.
-    cells: BTreeMap<usize, (f64, usize)>,
-}
-
-impl SittingLevels {
-    fn new(groups: &[Group], judged: &Judgement) -> Self {
-        let Levels::Batches(levels) = &judged.levels else {
-            return Self::default();
-        };
-        let level = |cell| {
-            let throughput = judged.levels.throughput(cell, error_of_one(1))?;
-            Some((throughput.estimate.ln(), levels.anchor(cell)?))
-        };
-        let groups = groups.iter().zip(&judged.groups);
-        let cells = groups.flat_map(|(group, judged)| {
-            let reference = group.reference_cell();
-            let cells = group.cells.iter().zip(&judged.candidates);
-            cells.filter_map(move |(&cell, candidate)| {
-                let own = candidate.by_sitting.first().filter(|_| cell != reference);
-                // Of a cell with a ratio the throughput that this ratio makes of the reference's.
-                match own.and_then(|(_, own)| Some((level(reference)?, own.estimate.ln()))) {
-                    Some(((of_reference, anchor), own)) => {
-                        Some((cell, (of_reference + own, anchor)))
-                    }
-                    None => Some((cell, level(cell)?)),
-                }
-            })
-        });
-        Self {
-            cells: cells.collect(),
-        }
-    }
-
-    /// The logarithm of the product of cells' throughputs to these powers, if all were open together.
-    fn product(&self, powers: &[(usize, f64)]) -> Option<f64> {
-        let (first, _) = powers.first()?;
-        let (_, anchor) = self.cells.get(first)?;
-        let logs = powers.iter().map(|(cell, power)| {
-            let (log, on) = self.cells.get(cell)?;
-            (on == anchor).then_some(power * log)
-        });
-        logs.sum()
+/// What a sitting says of its cells, by its judgement.
+fn sitting_levels(groups: &[Group], judged: &Judgement) -> SittingLevels {
+    let Levels::Batches(levels) = &judged.levels else {
+        return SittingLevels::default();
+    };
+    let level = |cell| {
+        let throughput = judged.levels.throughput(cell, error_of_one(1))?;
+        Some((throughput.estimate.ln(), levels.anchor(cell)?))
+    };
+    let groups = groups.iter().zip(&judged.groups);
+    let cells = groups.flat_map(|(group, judged)| {
+        let reference = group.reference_cell();
+        let cells = group.cells.iter().zip(&judged.candidates);
+        cells.filter_map(move |(&cell, candidate)| {
+            let own = candidate.by_sitting.first().filter(|_| cell != reference);
+            // Of a cell with a ratio the throughput that this ratio makes of the reference's.
+            match own.and_then(|(_, own)| Some((level(reference)?, own.estimate.ln()))) {
+                Some(((of_reference, anchor), own)) => Some((cell, (of_reference + own, anchor))),
+                None => Some((cell, level(cell)?)),
+            }
+        })
+    });
+    SittingLevels {
+        cells: cells.collect(),
     }
 }
 
-impl HostLevels {
-    fn new(groups: &[Group], alone: &[(usize, Vec<Judgement>)]) -> Self {
-        let hosts = alone.iter().map(|(host, sittings)| {
-            let sittings = sittings
-                .iter()
-                .map(|judged| SittingLevels::new(groups, judged));
-            (*host, sittings.collect())
-        });
-        let mut levels = Self {
-            hosts: hosts.collect(),
-            base: None,
-        };
-        // References first, and the first of equal ones.
-        let references = groups.iter().map(Group::reference_cell);
-        let all = references.chain(groups.iter().flat_map(|group| group.cells.iter().copied()));
-        let all: Vec<usize> = all.collect();
-        let count = |cell: &usize| levels.by_host(&[(*cell, 1.0)]).len();
-        levels.base = all.into_iter().rev().max_by_key(count);
-        levels
-    }
-
-    /// What hosts say of a product of cells' throughputs: of each that has all of them in a sitting the mean
-    /// over such sittings.
-    fn by_host(&self, powers: &[(usize, f64)]) -> BTreeMap<usize, f64> {
-        let hosts = self.hosts.iter().filter_map(|(host, sittings)| {
-            let logs = sittings.iter().filter_map(|of| of.product(powers));
-            let logs: Vec<f64> = logs.collect();
-            (!logs.is_empty()).then(|| (*host, mean(&logs)))
-        });
-        hosts.collect()
-    }
-
-    /// As [`Levels::product`], with Student's t over the hosts: `None` of fewer than [`HOSTS_MIN`] that
-    /// have all these cells.
-    pub(super) fn product(&self, powers: &[(usize, f64)], error: f64) -> Option<Interval> {
-        let logs: Vec<f64> = self.by_host(powers).into_values().collect();
-        (logs.len() >= HOSTS_MIN).then(|| over(&logs, error))
-    }
-
-    /// As [`Levels::throughput`]: what all hosts do with the cell that most of them have, times the ratio of the
-    /// hosts that have both, so that throughputs compare as ratios do. `None` as for a ratio.
-    pub(super) fn throughput(&self, cell: usize, error: f64) -> Option<Interval> {
-        let own = [(cell, 1.0)];
-        let base = self.base?;
-        let of_base = self.by_host(&[(base, 1.0)]);
-        let ratio = self.by_host(&[(cell, 1.0), (base, -1.0)]);
-        if ratio.len() < HOSTS_MIN || cell == base {
-            return self.product(&own, error);
-        }
-        let values = |of: &BTreeMap<usize, f64>| of.values().copied().collect::<Vec<f64>>();
-        let means = [&of_base, &ratio].map(|of| mean(&values(of)));
-        // What each host adds to the sum of both means, corrected so that squares come to s²/k of one mean.
-        let share = |host: &usize| -> f64 {
-            let parts = [&of_base, &ratio]
-                .into_iter()
-                .zip(means)
-                .filter_map(|(of, mean)| {
-                    let count = of.len() as f64;
-                    Some((of.get(host)? - mean) / (count * (count - 1.0)).sqrt())
-                });
-            parts.sum()
-        };
-        let squares = of_base.keys().map(|host| share(host).powi(2));
-        let half = critical_t(error, ratio.len() as f64 - 1.0) * squares.sum::<f64>().sqrt();
-        Some(Interval::of_logs(means.iter().sum(), half, ratio.len()))
-    }
-
-    /// The logarithm of the throughput that a host has of a cell: as [`Self::throughput`], over its sittings.
-    fn throughputs(&self, cell: usize) -> BTreeMap<usize, f64> {
-        let own = self.by_host(&[(cell, 1.0)]);
-        let Some(base) = self.base else { return own };
-        let of_base = self.by_host(&[(base, 1.0)]);
-        let ratio = self.by_host(&[(cell, 1.0), (base, -1.0)]);
-        let of_host = |(host, own): (usize, f64)| {
-            let both = of_base.get(&host).zip(ratio.get(&host));
-            (host, both.map_or(own, |(base, ratio)| base + ratio))
-        };
-        own.into_iter().map(of_host).collect()
-    }
-
-    /// What each host says of each cell. Passes are not known of levels.
-    fn ratios(&self, groups: &[Group]) -> HostRatios {
-        let mut ratios = HostRatios::default();
-        for group in groups {
-            let reference = group.reference_cell();
-            for &cell in &group.cells {
-                let throughputs = self.throughputs(cell);
-                if !throughputs.is_empty() {
-                    ratios.throughputs.insert(cell, throughputs);
-                }
-                let logs = self.by_host(&[(cell, 1.0), (reference, -1.0)]);
-                if cell != reference && !logs.is_empty() {
-                    ratios.cells.insert(cell, CellOfHost { logs });
-                }
+/// What each host says of each cell. Passes are not known of levels.
+fn ratios(levels: &HostLevels, groups: &[Group]) -> HostRatios {
+    let mut ratios = HostRatios::default();
+    for group in groups {
+        let reference = group.reference_cell();
+        for &cell in &group.cells {
+            let throughputs = levels.throughputs(cell);
+            if !throughputs.is_empty() {
+                ratios.throughputs.insert(cell, throughputs);
+            }
+            let logs = levels.by_host(&[(cell, 1.0), (reference, -1.0)]);
+            if cell != reference && !logs.is_empty() {
+                ratios.cells.insert(cell, CellOfHost { logs });
             }
         }
-        ratios
     }
-}
-
-/// Student's interval of what these logarithms of hosts are of, at a two-sided error.
-fn over(logs: &[f64], error: f64) -> Interval {
-    interval(mean(logs), standard_deviation(logs), logs.len(), error)
-}
-
-/// … of so many hosts with this mean and deviation.
-fn interval(center: f64, deviation: f64, hosts: usize, error: f64) -> Interval {
-    let count = hosts as f64;
-    let half = critical_t(error, count - 1.0) * deviation / count.sqrt();
-    Interval::of_logs(center, half, hosts)
+    ratios
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use super::hosts::HostLevels;
+use super::host_levels::HostLevels;
 use crate::statistics::{BatchMean, Estimate, Interval};
 
 /// What the throughput of every cell is beside every other's.

@@ -8,6 +8,7 @@
 
 mod batch;
 mod decide;
+mod host_levels;
 mod hosts;
 mod judgement;
 mod levels;
@@ -18,7 +19,8 @@ pub(crate) mod slice;
 
 pub use batch::PASSES as BATCH_PASSES;
 pub use decide::{Unseated, judge};
-pub use hosts::{CellOfHost, HOSTS_MIN, HOSTS_QUOTED, HostRatios, over_hosts};
+pub use host_levels::HOSTS_MIN;
+pub use hosts::{CellOfHost, HOSTS_QUOTED, HostRatios, over_hosts};
 pub use judgement::{
     Batch, Candidate, Departure, DepartureReason, Group, GroupJudgement, Horizon, Judgement, Rules,
     Screened, ScreenedPass, Young,

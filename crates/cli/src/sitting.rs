@@ -8,7 +8,7 @@ use octavo_experiment::{
     abandoned::clear_abandoned,
     campaign::CampaignSettings,
     directory::{REPORT, WorkDirectory},
-    part::{Alone, EndedOutcome, HOST_NAME_MAX, Host, PARTS_MAX, Part, PartKind},
+    part::{Alone, EndedOutcome, Host, PARTS_MAX, Part, PartKind},
     plan::Design,
 };
 
@@ -46,10 +46,7 @@ pub(crate) fn sittings(
     watcher: &Watcher,
 ) -> Result<(), Failure> {
     let (first, last, of) = resolve(wanted).map_err(Failure::Input)?;
-    let is_name = |host: &str| {
-        !host.trim().is_empty() && host.len() <= HOST_NAME_MAX && !host.contains(char::is_control)
-    };
-    if !host.is_none_or(is_name) {
+    if !host.is_none_or(Host::is_name) {
         return Err(Failure::Input(anyhow::anyhow!(
             "--host is empty, too long, or has control characters: leave it out, or give the name by \
              which the scheduler knows this host"

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The longest name of a host, in bytes (RFC 1035 has 255 octets).
-pub const HOST_NAME_MAX: usize = 255;
+const NAME_MAX: usize = 255;
 
 /// A machine, as far as others are to be told from it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -31,9 +31,9 @@ impl Host {
         let id = id.into_iter().map(read).find(|id| !id.trim().is_empty());
         let system = rustix::system::uname();
         let name = system.nodename().to_string_lossy().trim().to_owned();
-        let name = match name.is_empty() {
-            true => "unnamed".to_owned(),
-            false => name,
+        let name = match Self::is_name(&name) {
+            true => name,
+            false => "unnamed".to_owned(),
         };
         let key = format!("{}\n{name}", id.unwrap_or_default().trim());
         Self::of(&key, name)
@@ -46,6 +46,12 @@ impl Host {
         let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         let id = id.trim();
         (!id.is_empty()).then(|| Self::of(&format!("boot\n{id}"), String::new()).id)
+    }
+
+    /// Whether a host can be called so: not empty, of 255 bytes at most, without control characters, which
+    /// would be lines of their own wherever it is named.
+    pub fn is_name(name: &str) -> bool {
+        !name.trim().is_empty() && name.len() <= NAME_MAX && !name.contains(char::is_control)
     }
 
     /// The machine that whoever schedules calls so, where programs see a container's id and name.
@@ -83,5 +89,18 @@ mod tests {
         assert_eq!(Host::boot(), Host::boot());
         assert_eq!(Host::named("n1"), Host::named("n1"));
         assert_ne!(Host::named("n1").id, Host::named("n2").id);
+    }
+
+    #[test]
+    fn names_of_hosts_are_short_and_of_one_line() {
+        let longest = "n".repeat(NAME_MAX);
+        assert!(
+            ["n1", "rack 2, n1", &longest]
+                .into_iter()
+                .all(Host::is_name)
+        );
+        let too_long = format!("{longest}n");
+        let refused = ["", " ", "n1\nALL IS WELL", "\u{1b}[31mn1", &too_long];
+        assert!(!refused.into_iter().any(Host::is_name));
     }
 }

@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use alone::Alone;
 pub(crate) use class::class;
 pub use ended::{EndedOutcome, EndedPart};
-pub use host::{HOST_NAME_MAX, Host};
+pub use host::Host;
 
 /// There are fewer parts of a plan than this, and so are their numbers. Chosen: a report lists those that
 /// are missing.

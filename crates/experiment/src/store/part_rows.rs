@@ -15,7 +15,7 @@ use super::{
     runs::{kind_counts, record, slice, tree},
     seconds,
     steps::step,
-    stored_part::stored,
+    stored_part::{STORED, stored},
     warm_up::block,
 };
 use crate::{
@@ -86,18 +86,16 @@ pub(crate) struct PartPlan<'a> {
     pub(crate) check_fact: FactCheck,
 }
 
-impl PartPlan<'_> {
-    /// The cells that a part is to have.
-    pub(super) fn cells_of(&self, part: &StoredPart) -> BTreeSet<usize> {
-        let groups = match (part.kind, part.parts) {
-            (PartKind::Shard, Some(parts)) => Shard::new(part.number, parts)
-                .map(|shard| shard.groups(self.groups.len()))
-                .unwrap_or_default(),
-            _ => (0..self.groups.len()).collect(),
-        };
-        let cells = groups.iter().flat_map(|&group| &self.groups[group].cells);
-        cells.copied().collect()
-    }
+/// The cells that a part of a plan with these groups is to have.
+pub(super) fn cells_of(part: &StoredPart, groups: &[Group]) -> BTreeSet<usize> {
+    let own = match (part.kind, part.parts) {
+        (PartKind::Shard, Some(parts)) => Shard::new(part.number, parts)
+            .map(|shard| shard.groups(groups.len()))
+            .unwrap_or_default(),
+        _ => (0..groups.len()).collect(),
+    };
+    let cells = own.iter().flat_map(|&group| &groups[group].cells);
+    cells.copied().collect()
 }
 
 /// All rows of a part. Numbers of runs and of the session are those of the store that they were read from.
@@ -542,7 +540,7 @@ fn read(
         PartKind::Sitting => (about.number, Source::Measured),
         PartKind::Shard => (0, Source::Predicted),
     };
-    let own_cells = plan.cells_of(about);
+    let own_cells = cells_of(about, plan.groups);
     let mut seen = BTreeSet::new();
     let mut runs = BTreeMap::new();
     let rows = of_session(&tables.run, &mut |row| {
@@ -679,13 +677,12 @@ fn earlier(
     connection: &Connection,
     part: &str,
 ) -> rusqlite::Result<Option<(StoredPart, Progress)>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT part, session, kind, number, parts, host, host_name, octavo, part.started,
-                outcome, set_aside, elapsed_s,
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {STORED},
                 (SELECT count(*) FROM slice JOIN run USING (run) WHERE run.session = part.session)
                     AS slices
-         FROM part JOIN session USING (session) WHERE part = ?1",
-    )?;
+         FROM part JOIN session USING (session) WHERE part = ?1"
+    ))?;
     let read = |row: &Row<'_>| {
         let part = stored(row)?;
         let progress = (part.outcome, from_integer(row, "slices")?, part.spent_s);

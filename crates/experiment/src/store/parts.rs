@@ -11,8 +11,8 @@ use rusqlite::{Connection, Row, params};
 
 use super::{
     CHANGED, Store, StoreError, from_integer, migrations,
-    part_rows::{PartPlan, Tables, is_merged, remove},
-    stored_part::stored,
+    part_rows::{Tables, cells_of, is_merged, remove},
+    stored_part::{STORED, stored},
 };
 use crate::{
     lockstep::{BATCH_PASSES, Group},
@@ -122,9 +122,7 @@ impl Store {
     /// When the store cannot be read, or holds something else.
     pub fn parts(&self) -> Result<Vec<StoredPart>, StoreError> {
         let mut parts = self.collect(
-            "SELECT part, session, kind, number, parts, host, host_name, octavo, part.started,
-                    outcome, set_aside, elapsed_s
-             FROM part JOIN session USING (session)",
+            &format!("SELECT {STORED} FROM part JOIN session USING (session)"),
             &[],
             stored,
         )?;
@@ -313,11 +311,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be read, or holds something else.
     pub(crate) fn first_part(&self) -> Result<Option<StoredPart>, StoreError> {
-        let sql =
-            "SELECT part, session, kind, number, parts, host, host_name, octavo, part.started,
-                    outcome, set_aside, elapsed_s
-             FROM part JOIN session USING (session) LIMIT 1";
-        Ok(self.collect(sql, &[], stored)?.into_iter().next())
+        let sql = format!("SELECT {STORED} FROM part JOIN session USING (session) LIMIT 1");
+        Ok(self.collect(&sql, &[], stored)?.into_iter().next())
     }
 
     /// Makes room for a merge, which is one transaction of many parts.
@@ -378,11 +373,8 @@ fn first_of(parts: &[StoredPart]) -> Option<&StoredPart> {
 
 /// Numbers the attempts at each part: 0 counts.
 fn rank(transaction: &Connection, groups: &[Group]) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare(
-        "SELECT part, session, kind, number, parts, host, host_name, octavo, part.started,
-                outcome, set_aside, elapsed_s
-         FROM part JOIN session USING (session)",
-    )?;
+    let all = format!("SELECT {STORED} FROM part JOIN session USING (session)");
+    let mut statement = transaction.prepare(&all)?;
     let parts = statement.query_map([], stored)?;
     let mut attempts: BTreeMap<(PartKind, u32), Vec<StoredPart>> = BTreeMap::new();
     for part in parts {
@@ -454,13 +446,7 @@ impl Worth {
     };
 
     fn of(transaction: &Connection, part: &StoredPart, groups: &[Group]) -> rusqlite::Result<Self> {
-        let plan = PartPlan {
-            kinds: &[],
-            groups,
-            has_ramps: false,
-            check_fact: |_, _, _| Ok(()),
-        };
-        let cells = plan.cells_of(part).len() as u64;
+        let cells = cells_of(part, groups).len() as u64;
         // A ramp has steps in the place of passes.
         let mut statement = transaction.prepare_cached(
             "SELECT count(*), coalesce(min(passes), 0), coalesce(max(passes), 0),

@@ -1,10 +1,38 @@
 //! A row of table `part` with its session's time.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use rusqlite::Row;
 
 use super::{damage, seconds};
-use crate::part::{HOST_NAME_MAX, Host, PARTS_MAX, PartKind, PartOutcome, StoredPart};
+use crate::part::{Host, PARTS_MAX, PartKind, PartOutcome, StoredPart};
+
+/// What [`stored`] reads, `FROM part JOIN session USING (session)`.
+pub(super) const STORED: &str = "part, session, kind, number, parts, host, host_name, octavo, part.started, outcome, set_aside, elapsed_s";
+
+/// What is printed as a name, which could be lines of its own.
+fn name(row: &Row<'_>, column: &str) -> rusqlite::Result<String> {
+    let name: String = row.get(column)?;
+    match Host::is_name(&name) {
+        true => Ok(name),
+        false => Err(damage(column, NotAName(&name))),
+    }
+}
+
+/// A text that cannot be a name, as one line.
+struct NotAName<'a>(&'a str);
+
+impl fmt::Display for NotAName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let begin: String = self.0.chars().take(40).collect();
+        write!(f, "{begin:?}")?;
+        match self.0.chars().count() {
+            ..=40 => Ok(()),
+            more => write!(f, "... ({more} characters)"),
+        }
+    }
+}
 
 /// Reads one; what no part can be is damage.
 pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
@@ -22,10 +50,6 @@ pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
             false => Err(damage(name, count)),
         }
     };
-    let host_name: String = row.get("host_name")?;
-    if host_name.len() > HOST_NAME_MAX {
-        return Err(damage("length of a host's name", host_name.len()));
-    }
     let parts: Option<i64> = row.get("parts")?;
     let parts = parts.map(|_| count("parts")).transpose()?;
     let number = count("number")?;
@@ -43,16 +67,16 @@ pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<StoredPart> {
         return Err(damage("begin of a part", error));
     }
     Ok(StoredPart {
-        id: row.get("part")?,
+        id: name(row, "part")?,
         session: row.get("session")?,
         kind,
         number,
         parts,
         host: Host {
             id: row.get("host")?,
-            name: host_name,
+            name: name(row, "host_name")?,
         },
-        octavo: row.get("octavo")?,
+        octavo: name(row, "octavo")?,
         started,
         outcome: outcome.transpose()?,
         set_aside: row.get("set_aside")?,

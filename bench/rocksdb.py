@@ -9,7 +9,7 @@ A line for each run; the last lines are ratios, Octavo's over the loop's.
 """
 import glob, json, os, shutil, subprocess, sys
 
-from libmdbx import SECONDS, compare
+from mapped import SECONDS, compare
 
 # Updates flush the log: they would take minutes to have read all into the larger memory.
 CASES = [("c", page, memory) for page in (4, 16) for memory in (48, 1024)] + [("a", 4, 48), ("a", 16, 48)]

@@ -34,7 +34,7 @@ macro_rules! pages {
 
 /// All pages, in the order of the table that leads to them.
 static PAGES: &[Page] = pages! {
-    "how-to" "own" "own-servers" "recordings" "cli" "plans" "fleet" "servers" "libmdbx" "rocksdb" "key-value" "per-table" "file-systems" "bench" "verdicts" "tpce" "steady-state" "results" "metrics" "store" "devices"
+    "how-to" "own" "own-servers" "recordings" "cli" "plans" "fleet" "servers" "libmdbx" "lmdb" "rocksdb" "key-value" "per-table" "file-systems" "bench" "verdicts" "tpce" "steady-state" "results" "metrics" "store" "devices"
     "energy" "device-profile" "emulation" "buffers" "predictions" "value" "studies" "glossary"
     "ARCHITECTURE"
 };

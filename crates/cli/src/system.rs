@@ -245,7 +245,7 @@ mod tests {
         // Lines are broken to fit a screen.
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
-            "[possible values: sqlite, postgres, mariadb, mysql, libmdbx, rocksdb, toy, noop]",
+            "[possible values: sqlite, postgres, mariadb, mysql, libmdbx, lmdb, rocksdb, toy, noop]",
             "ToyDB: red or blue [default: red]",
             "MariaDB, MySQL: size of the redo log [default: 512MiB]. ToyDB: on or off [default: off]",
         ] {

@@ -3,7 +3,7 @@
 use std::{error::Error as _, ffi::OsString};
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use octavo_database::LEFT_OUT;
+use octavo_database::left_out;
 use octavo_report::number::list;
 
 use crate::shell;
@@ -43,7 +43,7 @@ pub(crate) fn complaint(error: &Error, arguments: &[OsString]) -> String {
                 return format!("{option} needs a value; {}", choose(&possible, &help));
             }
             let remedy = match nearest(&value, &all(ContextKind::SuggestedValue)) {
-                _ if LEFT_OUT.contains(&value.as_str()) => {
+                _ if left_out().contains(&value.as_str()) => {
                     format!("this octavo was built without it: build it with --features {value}")
                 }
                 None => choose(&possible, &help),
@@ -233,7 +233,7 @@ mod tests {
             ),
             (
                 &["advise", "--database=oracle"],
-                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb', 'mysql', 'libmdbx' or 'rocksdb'",
+                "--database cannot be 'oracle'; choose 'sqlite', 'postgres', 'mariadb', 'mysql', 'libmdbx', 'lmdb' or 'rocksdb'",
             ),
             (
                 &["bench", "--clients=0"],

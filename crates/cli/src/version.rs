@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use octavo_database::{LEFT_OUT, Registry};
+use octavo_database::{Registry, left_out};
 use octavo_experiment::{machine, plan::TestedDatabase, store};
 
 use crate::{failure::Failure, print};
@@ -32,8 +32,9 @@ pub(crate) fn verbose() -> Result<(), Failure> {
             format!("store {}, JSON {}", store::VERSION, octavo_report::FORMAT),
         ),
     ];
-    if !LEFT_OUT.is_empty() {
-        facts.push(("left out", LEFT_OUT.join(", ")));
+    let left_out = left_out();
+    if !left_out.is_empty() {
+        facts.push(("left out", left_out.join(", ")));
     }
     facts.extend(machine::describe());
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -49,6 +49,7 @@ fn additions() -> [Addition; 4] {
             rooms: &[
                 "database/src/lib.rs",
                 "database/src/libmdbx/",
+                "database/src/lmdb/",
                 "database/src/mysql/",
                 "database/src/postgres/",
                 "database/src/registry.rs",

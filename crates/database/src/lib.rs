@@ -21,8 +21,12 @@ mod fill;
 mod keyed;
 #[cfg(feature = "libmdbx")]
 mod libmdbx;
+#[cfg(feature = "lmdb")]
+mod lmdb;
 #[cfg(feature = "made-up")]
 pub mod made_up;
+#[cfg(feature = "mapped")]
+mod mapped;
 mod marks;
 mod modeled;
 mod mysql;
@@ -69,6 +73,8 @@ pub use error::{DatabaseError, REFUSES_ROWS, Result};
 pub use external::{ExternalServer, Protocol, SCHEMA, Url, UrlError, hide_password};
 #[cfg(feature = "libmdbx")]
 pub use libmdbx::KIND as LIBMDBX;
+#[cfg(feature = "lmdb")]
+pub use lmdb::KIND as LMDB;
 pub use modeled::OnlyModeled;
 pub use mysql::{MARIADB, MYSQL};
 pub use noop::Noop;
@@ -81,7 +87,7 @@ pub use own::{
 pub use own_sizes::{OwnSizes, PageRead, ReadAhead, StoredTree};
 pub use postgres::KIND as POSTGRES;
 pub use record::{Missing, PagesWanted, RecordPages, RecordedPages};
-pub use registry::{DatabaseSpec, LEFT_OUT, Registry, SharedOption, choose, connect};
+pub use registry::{DatabaseSpec, Registry, SharedOption, choose, connect, left_out};
 #[cfg(feature = "rocksdb")]
 pub use rocksdb::KIND as ROCKSDB;
 pub use running::{Running, StoragePath};

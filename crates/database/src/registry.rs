@@ -24,17 +24,24 @@ static STANDARD: &[&DatabaseKind] = &[
     &mysql::MYSQL,
     #[cfg(feature = "libmdbx")]
     &crate::libmdbx::KIND,
+    #[cfg(feature = "lmdb")]
+    &crate::lmdb::KIND,
     #[cfg(feature = "rocksdb")]
     &crate::rocksdb::KIND,
 ];
 
+/// Databases that features of cargo add, and whether this program has them.
+const FEATURES: [(&str, bool); 3] = [
+    ("libmdbx", cfg!(feature = "libmdbx")),
+    ("lmdb", cfg!(feature = "lmdb")),
+    ("rocksdb", cfg!(feature = "rocksdb")),
+];
+
 /// Databases that features of cargo add, and that this program was built without.
-pub const LEFT_OUT: &[&str] = match (cfg!(feature = "libmdbx"), cfg!(feature = "rocksdb")) {
-    (true, true) => &[],
-    (false, true) => &["libmdbx"],
-    (true, false) => &["rocksdb"],
-    (false, false) => &["libmdbx", "rocksdb"],
-};
+pub fn left_out() -> Vec<&'static str> {
+    let left_out = FEATURES.into_iter().filter(|(_, is_there)| !is_there);
+    left_out.map(|(name, _)| name).collect()
+}
 
 /// Databases that can be chosen by name.
 #[derive(Clone, Debug)]

@@ -107,7 +107,8 @@ fn databases_without_sql_leave_the_rows_of_sqlite() {
     let with_reports = with_reports.build().unwrap();
     for workload in trials.chain([with_reports, batches()]) {
         let workload = &*workload;
-        let without_sql = |kind: &&DatabaseKind| ["libmdbx", "rocksdb"].contains(&kind.name);
+        let without_sql =
+            |kind: &&DatabaseKind| ["libmdbx", "lmdb", "rocksdb"].contains(&kind.name);
         let kinds = [registry.default_kind()].into_iter();
         let kinds = kinds.chain(registry.iter().filter(without_sql));
         let databases = kinds.map(|kind| octavo_database::choose(kind.name, &[]).unwrap());
@@ -172,7 +173,7 @@ fn batches() -> Box<dyn Workload> {
 /// other databases must not take memory: under control groups of version 1 the kernel then ends the
 /// process.
 fn limits_this_process(database: &dyn Database) -> bool {
-    database.name() == "libmdbx"
+    ["libmdbx", "lmdb"].contains(&database.name())
 }
 
 /// What so many transactions leave at the default page size.
@@ -218,7 +219,7 @@ const SEED: Seed = Seed::new(20_260_101);
 /// InnoDB works with 21 MiB or more of pages of 64 KiB.
 const MEMORY: ByteCount = ByteCount::mib(24);
 
-/// All of TPC-C's data. libmdbx works on mapped pages, and the kernel reads 128 KiB around each that it lacks:
+/// All of TPC-C's data. libmdbx and LMDB work on mapped pages, and the kernel reads 128 KiB around each that it lacks:
 /// with [`MEMORY`] that was 20 GB.
 const MEMORY_OF_THIS_PROCESS: ByteCount = ByteCount::mib(512);
 

@@ -3,20 +3,17 @@
 #![expect(unsafe_code, reason = "libmdbx is a library of C")]
 
 use std::{
-    collections::BTreeSet,
     ffi::{CString, c_int, c_void},
     fs, io,
-    mem::ManuallyDrop,
     ops::ControlFlow,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     ptr, slice,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    thread::{self, ThreadId},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use octavo_units::{ByteCount, PageSize};
+use octavo_units::ByteCount;
 use octavo_workload::Result;
 use signet_mdbx_sys as ffi;
 
@@ -24,7 +21,14 @@ use super::failure::sort;
 use crate::{
     files,
     keyed::{Order, TreeId, Visit},
+    mapped::{CommitTimes, Operations, Purpose, Trees, Turn, Writer},
 };
+
+/// How much a file grows at a time: libmdbx's own default is a part of its largest size.
+const GROWTH: ByteCount = ByteCount::mib(4);
+
+/// The largest file, where page numbers of 31 bits allow it. Only addresses are taken for it.
+const SIZE_MAX: ByteCount = ByteCount::mib(1 << 20);
 
 /// The file that libmdbx puts beside a database, for its locks.
 pub(super) fn lock_of(file: &Path) -> PathBuf {
@@ -33,29 +37,8 @@ pub(super) fn lock_of(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// How much a file grows at a time: libmdbx's own default is a part of its largest size.
-const GROWTH: ByteCount = ByteCount::mib(4);
-
-/// The largest file, where page numbers of 31 bits allow it. Only addresses are taken for it.
-const SIZE_MAX: ByteCount = ByteCount::mib(1 << 20);
-
-/// What an environment is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To be filled, with pages of this size: nothing is flushed before [`Environment::flush`].
-    Fill(PageSize),
-    /// To run, by so many clients: commits are durable.
-    Run {
-        /// Whether the kernel reads neighbours of a page along.
-        readahead: bool,
-        clients: u32,
-    },
-    /// To be read by nobody else.
-    Inspect,
-}
-
 /// An open environment.
-pub(super) struct Environment {
+pub(crate) struct Environment {
     raw: *mut ffi::MDBX_env,
     /// By [`TreeId`].
     trees: Vec<ffi::MDBX_dbi>,
@@ -70,15 +53,6 @@ pub(super) struct Environment {
 unsafe impl Send for Environment {}
 // SAFETY: as above.
 unsafe impl Sync for Environment {}
-
-/// What an environment has done since it was opened.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Operations {
-    /// Calls that wrote pages.
-    pub(super) writes: u64,
-    /// Flushes.
-    pub(super) syncs: u64,
-}
 
 impl Environment {
     /// Opens the file `path`, with these trees: makes them where it is to be filled.
@@ -197,9 +171,10 @@ impl Environment {
         Ok(self.info()?.mi_dxb_pagesize)
     }
 
-    pub(super) fn operations(&self) -> Result<Operations> {
-        let statistics = self.info()?.mi_pgop_stat;
-        Ok(Operations {
+    /// What libmdbx counts; `None` where it cannot be asked now.
+    pub(super) fn operations(&self) -> Option<Operations> {
+        let statistics = self.info().ok()?.mi_pgop_stat;
+        Some(Operations {
             writes: statistics.wops,
             syncs: statistics.fsync.saturating_add(statistics.msync),
         })
@@ -235,37 +210,8 @@ impl Drop for Environment {
         if self.is_alone {
             // In this process nobody has the file open before its turn ends. A lock that stays is
             // taken over.
-            let _stays = files::remove(&lock_of(&self.turn.0));
+            let _stays = files::remove(&lock_of(self.turn.file()));
         }
-    }
-}
-
-/// The turn of one environment at a file: libmdbx refuses a second one in the same process, whose
-/// closing would give up the locks of the first.
-struct Turn(PathBuf);
-
-static OPEN: (Mutex<BTreeSet<PathBuf>>, Condvar) = (Mutex::new(BTreeSet::new()), Condvar::new());
-
-impl Turn {
-    /// Waits until nobody has the file open.
-    fn take(path: &Path) -> Self {
-        let (open, closed) = &OPEN;
-        let open = open.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_open = |open: &mut BTreeSet<PathBuf>| open.contains(path);
-        let mut open = closed
-            .wait_while(open, is_open)
-            .unwrap_or_else(PoisonError::into_inner);
-        open.insert(path.to_owned());
-        Self(path.to_owned())
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let (open, closed) = &OPEN;
-        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.remove(&self.0);
-        closed.notify_all();
     }
 }
 
@@ -303,14 +249,6 @@ fn addresses(line: &[u8]) -> Option<(usize, usize)> {
     let number = |text| usize::from_str_radix(text, 16).ok();
     let (from, to) = (number(from)?, number(to)?);
     (from < to).then_some((from, to))
-}
-
-/// How long the parts of a commit took.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CommitTimes {
-    /// All but flushes: pages that are free are noted, and changed ones written.
-    pub(super) write: Duration,
-    pub(super) sync: Duration,
 }
 
 /// A transaction of an environment, which has to outlive it.
@@ -363,12 +301,12 @@ impl Drop for Transaction {
 }
 
 /// One client's transactions and cursor.
-pub(super) struct Handle {
+pub(crate) struct Handle {
     // Fields drop in this order: the cursor before transactions, these before the environment.
     cursor: Cursor,
     /// Of reads: rests between transactions.
     reader: Option<Transaction>,
-    writer: Option<Writer>,
+    writer: Option<Writer<Transaction>>,
     is_reading: bool,
     environment: Arc<Environment>,
 }
@@ -377,21 +315,6 @@ pub(super) struct Handle {
 // time, since all methods that change anything take `&mut self`, and nothing here is Sync. A writer
 // holds a lock of its thread: `Writer` ends it there alone.
 unsafe impl Send for Handle {}
-
-/// A transaction that writes, and the thread that has its lock: libmdbx ends the process where another one
-/// gives that up.
-struct Writer {
-    transaction: ManuallyDrop<Transaction>,
-    thread: ThreadId,
-}
-
-impl Writer {
-    /// The transaction, where this is its thread. Elsewhere it stays open for ever.
-    fn end(self) -> Option<Transaction> {
-        let is_own = self.thread == thread::current().id();
-        is_own.then(|| ManuallyDrop::into_inner(self.transaction))
-    }
-}
 
 /// Why a transaction is needed.
 const NO_TRANSACTION: c_int = libc::EINVAL;
@@ -412,7 +335,68 @@ impl Handle {
         })
     }
 
-    pub(super) fn begin_read(&mut self) -> Result<()> {
+    fn rest(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.is_reading)
+            && let Some(reader) = &self.reader
+        {
+            // SAFETY: the reader is open.
+            checked(unsafe { ffi::mdbx_txn_reset(reader.raw) }, || {
+                "end to read".into()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn transaction(&self) -> Result<*mut ffi::MDBX_txn> {
+        let reader = self.reader.as_ref().filter(|_| self.is_reading);
+        let writer = self.writer.as_ref().map(|writer| writer.transaction());
+        match writer.or(reader) {
+            Some(transaction) => Ok(transaction.raw),
+            None => Err(sort(NO_TRANSACTION, || "use a transaction".into())),
+        }
+    }
+
+    fn tree(&self, tree: TreeId) -> ffi::MDBX_dbi {
+        self.environment.trees[tree.0]
+    }
+
+    fn write(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        new: &[u8],
+        flags: ffi::MDBX_put_flags_t,
+    ) -> Result<c_int> {
+        let transaction = self.transaction()?;
+        let (key, mut new) = (value(key), value(new));
+        // SAFETY: the transaction is open; key and value are copied. The value is where an old one
+        // is told, of which nothing is read here.
+        Ok(unsafe {
+            let key = &raw const *key.as_ref();
+            ffi::mdbx_put(transaction, self.tree(tree), key, &raw mut new.0, flags)
+        })
+    }
+
+    fn examine(&self, tree: TreeId) -> Result<ffi::MDBX_stat> {
+        // SAFETY: all of it is numbers, for which zeros are valid.
+        let mut found: ffi::MDBX_stat = unsafe { std::mem::zeroed() };
+        let transaction = self.transaction()?;
+        // SAFETY: the transaction is open; the place has the size that is given.
+        let code = unsafe {
+            ffi::mdbx_dbi_stat(
+                transaction,
+                self.tree(tree),
+                &raw mut found,
+                size_of_val(&found),
+            )
+        };
+        checked(code, || "examine a tree".into())?;
+        Ok(found)
+    }
+}
+
+impl Trees for Handle {
+    fn begin_read(&mut self) -> Result<()> {
         let context = || "begin to read".to_owned();
         match &self.reader {
             Some(reader) => {
@@ -428,24 +412,21 @@ impl Handle {
         Ok(())
     }
 
-    pub(super) fn begin_write(&mut self) -> Result<()> {
+    fn begin_write(&mut self) -> Result<()> {
         let flags = ffi::MDBX_TXN_READWRITE;
         let context = || "begin to write".to_owned();
         let transaction = Transaction::begin(&self.environment, flags, context)?;
-        self.writer = Some(Writer {
-            transaction: ManuallyDrop::new(transaction),
-            thread: thread::current().id(),
-        });
+        self.writer = Some(Writer::here(transaction));
         Ok(())
     }
 
     /// Whether the transaction writes.
-    pub(super) fn writes(&self) -> bool {
+    fn writes(&self) -> bool {
         self.writer.is_some()
     }
 
     /// Ends the transaction; answers how long a commit took that wrote.
-    pub(super) fn commit(&mut self) -> Result<Option<CommitTimes>> {
+    fn commit(&mut self) -> Result<Option<CommitTimes>> {
         match self.writer.take() {
             Some(writer) => match writer.end() {
                 Some(mut transaction) => transaction.commit(|| "commit".into()).map(Some),
@@ -455,44 +436,14 @@ impl Handle {
         }
     }
 
-    pub(super) fn rollback(&mut self) -> Result<()> {
+    fn rollback(&mut self) -> Result<()> {
         if let Some(writer) = self.writer.take() {
             drop(writer.end());
         }
         self.rest()
     }
 
-    fn rest(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.is_reading)
-            && let Some(reader) = &self.reader
-        {
-            // SAFETY: the reader is open.
-            checked(unsafe { ffi::mdbx_txn_reset(reader.raw) }, || {
-                "end to read".into()
-            })?;
-        }
-        Ok(())
-    }
-
-    fn transaction(&self) -> Result<*mut ffi::MDBX_txn> {
-        let reader = self.reader.as_ref().filter(|_| self.is_reading);
-        let writer = self.writer.as_ref().map(|writer| &*writer.transaction);
-        match writer.or(reader) {
-            Some(transaction) => Ok(transaction.raw),
-            None => Err(sort(NO_TRANSACTION, || "use a transaction".into())),
-        }
-    }
-
-    fn tree(&self, tree: TreeId) -> ffi::MDBX_dbi {
-        self.environment.trees[tree.0]
-    }
-
-    pub(super) fn get<R>(
-        &self,
-        tree: TreeId,
-        key: &[u8],
-        take: impl FnOnce(&[u8]) -> R,
-    ) -> Result<Option<R>> {
+    fn get<R>(&self, tree: TreeId, key: &[u8], take: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         let transaction = self.transaction()?;
         let mut found = EMPTY;
         // SAFETY: the transaction is open, the key valid meanwhile, the place too.
@@ -516,13 +467,7 @@ impl Handle {
     }
 
     /// As [`crate::keyed::Engine::range`].
-    pub(super) fn range(
-        &self,
-        tree: TreeId,
-        from: &[u8],
-        order: Order,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
+    fn range(&self, tree: TreeId, from: &[u8], order: Order, visit: &mut Visit<'_>) -> Result<()> {
         let context = || "read".to_owned();
         let cursor = self.cursor.bind(self.transaction()?, self.tree(tree))?;
         let (mut key, mut found) = (*value(from).as_ref(), EMPTY);
@@ -558,13 +503,7 @@ impl Handle {
 
     /// Adds a key that is not there; answers whether it was added. `is_last` promises that it comes
     /// behind all others.
-    pub(super) fn insert(
-        &mut self,
-        tree: TreeId,
-        key: &[u8],
-        new: &[u8],
-        is_last: bool,
-    ) -> Result<bool> {
+    fn insert(&mut self, tree: TreeId, key: &[u8], new: &[u8], is_last: bool) -> Result<bool> {
         let flags = match is_last {
             true => ffi::MDBX_NOOVERWRITE | ffi::MDBX_APPEND,
             false => ffi::MDBX_NOOVERWRITE,
@@ -575,29 +514,12 @@ impl Handle {
         }
     }
 
-    pub(super) fn put(&mut self, tree: TreeId, key: &[u8], new: &[u8]) -> Result<()> {
+    fn put(&mut self, tree: TreeId, key: &[u8], new: &[u8]) -> Result<()> {
         let code = self.write(tree, key, new, ffi::MDBX_UPSERT)?;
         checked(code, || "write".into())
     }
 
-    fn write(
-        &mut self,
-        tree: TreeId,
-        key: &[u8],
-        new: &[u8],
-        flags: ffi::MDBX_put_flags_t,
-    ) -> Result<c_int> {
-        let transaction = self.transaction()?;
-        let (key, mut new) = (value(key), value(new));
-        // SAFETY: the transaction is open; key and value are copied. The value is where an old one
-        // is told, of which nothing is read here.
-        Ok(unsafe {
-            let key = &raw const *key.as_ref();
-            ffi::mdbx_put(transaction, self.tree(tree), key, &raw mut new.0, flags)
-        })
-    }
-
-    pub(super) fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
         let transaction = self.transaction()?;
         let key = value(key);
         // SAFETY: the transaction is open, the key valid meanwhile.
@@ -609,30 +531,13 @@ impl Handle {
     }
 
     /// Pages from the root of a tree to its leaves.
-    pub(super) fn depth(&self, tree: TreeId) -> Result<u32> {
+    fn depth(&self, tree: TreeId) -> Result<u32> {
         Ok(self.examine(tree)?.ms_depth)
     }
 
     /// How many keys a tree has.
-    pub(super) fn entries(&self, tree: TreeId) -> Result<u64> {
+    fn entries(&self, tree: TreeId) -> Result<u64> {
         Ok(self.examine(tree)?.ms_entries)
-    }
-
-    fn examine(&self, tree: TreeId) -> Result<ffi::MDBX_stat> {
-        // SAFETY: all of it is numbers, for which zeros are valid.
-        let mut found: ffi::MDBX_stat = unsafe { std::mem::zeroed() };
-        let transaction = self.transaction()?;
-        // SAFETY: the transaction is open; the place has the size that is given.
-        let code = unsafe {
-            ffi::mdbx_dbi_stat(
-                transaction,
-                self.tree(tree),
-                &raw mut found,
-                size_of_val(&found),
-            )
-        };
-        checked(code, || "examine a tree".into())?;
-        Ok(found)
     }
 }
 

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use octavo_units::{ByteCount, PageSize};
 
-use super::configured::Libmdbx;
+use super::library::Libmdbx;
 use crate::{
     Advice, Change, ChangeLine, ChangePlace, Cost, DatabaseKind, Defaults, OptionKind, PageSizes,
-    ValueKind, description::buffer_is_all,
+    ValueKind,
+    description::buffer_is_all,
+    mapped::{Mapped, READAHEAD},
 };
-
-/// The option that lets the kernel read ahead.
-pub(super) const READAHEAD: &str = "readahead";
 
 /// Sources: libmdbx's `mdbx.h` of 0.13 (`mdbx_env_set_geometry`: "the page size of a database being
 /// created", powers of two from 256 to 65,536 bytes, and the system's by default). Those below the page
@@ -82,8 +81,9 @@ pub static KIND: DatabaseKind = DatabaseKind {
         rebuild: None,
     },
     make: |options| {
-        Ok(Box::new(Libmdbx {
-            readahead: options.get(READAHEAD),
-        }))
+        Ok(Box::new(Mapped::<Libmdbx>::new(
+            &KIND,
+            options.get(READAHEAD),
+        )))
     },
 };

@@ -69,8 +69,8 @@ impl ShapeTable {
 
     /// Bytes that a key can have. Fewer are too few keys. 255 fit in an index of each database with
     /// each of its page sizes: of those that have a limit, PostgreSQL's is a third of a page of 1
-    /// KiB, MariaDB's 768 bytes with pages of 4 KiB (3,072 with 16 KiB), and libmdbx' 2,022 bytes with
-    /// 4 KiB.
+    /// KiB, MariaDB's 768 bytes with pages of 4 KiB (3,072 with 16 KiB), LMDB's 511, and libmdbx' 2,022 bytes
+    /// with 4 KiB.
     pub const KEY_BYTES: std::ops::RangeInclusive<u32> = 4..=255;
 
     /// Bytes that a value can have: MariaDB's widest row is 65,535.

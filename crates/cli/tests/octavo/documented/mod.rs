@@ -19,7 +19,7 @@ use page::{page, pages, repository};
 use scene::Scene;
 
 /// The pages whose commands are run, each by a test below.
-const RUN: [&str; 24] = [
+const RUN: [&str; 25] = [
     "README.md",
     "docs/bench.md",
     "docs/buffers.md",
@@ -32,6 +32,7 @@ const RUN: [&str; 24] = [
     "docs/how-to.md",
     "docs/key-value.md",
     "docs/libmdbx.md",
+    "docs/lmdb.md",
     "docs/metrics.md",
     "docs/own-servers.md",
     "docs/own.md",
@@ -71,6 +72,11 @@ fn metrics_page_works() {
 #[test]
 fn libmdbx_page_works() {
     Scene::new().types("docs/libmdbx.md");
+}
+
+#[test]
+fn lmdb_page_works() {
+    Scene::new().types("docs/lmdb.md");
 }
 
 #[test]

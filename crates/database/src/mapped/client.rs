@@ -1,4 +1,4 @@
-//! One client of libmdbx, which counts what it does.
+//! One client, which counts what it does.
 
 use std::{
     cell::Cell,
@@ -14,8 +14,9 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Result, connection::Access};
 
 use super::{
-    environment::{CommitTimes, Environment, Handle},
-    usage::{ThreadUsage, ThreadWrites},
+    counted::{CommitTimes, Counted},
+    library::{Library, Trees as _},
+    usage::{ThreadUsage, ThreadWrites, Writes},
 };
 use crate::keyed::{Engine, Order, TreeId, Visit};
 
@@ -28,27 +29,11 @@ pub(super) struct Tally {
     commits: AtomicU64,
     faults: AtomicU64,
     read_bytes: AtomicU64,
+    write_calls: AtomicU64,
     written_bytes: AtomicU64,
     write_nanoseconds: AtomicU64,
     sync_nanoseconds: AtomicU64,
     read_nanoseconds: AtomicU64,
-}
-
-/// The same as numbers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
-    /// Pages that were referred to: from the root of a tree to a leaf for each key that was looked
-    /// for, further leaves of a range, and pages of long values.
-    pub(super) references: u64,
-    /// Commits that wrote.
-    pub(super) commits: u64,
-    pub(super) usage: ThreadUsage,
-    /// Bytes handed to the system to write.
-    pub(super) written: ByteCount,
-    pub(super) times: CommitTimes,
-    /// Time in transactions with faults that was neither the library's own, nor a commit, nor another
-    /// writer's: the kernel reads pages, makes room for them, and waits.
-    pub(super) reading: Duration,
 }
 
 impl Tally {
@@ -60,6 +45,7 @@ impl Tally {
             commits: AtomicU64::default(),
             faults: AtomicU64::default(),
             read_bytes: AtomicU64::default(),
+            write_calls: AtomicU64::default(),
             written_bytes: AtomicU64::default(),
             write_nanoseconds: AtomicU64::default(),
             sync_nanoseconds: AtomicU64::default(),
@@ -73,6 +59,7 @@ impl Tally {
             references,
             commits,
             usage,
+            write_calls,
             written,
             times,
             reading,
@@ -82,6 +69,7 @@ impl Tally {
             (&self.commits, commits),
             (&self.faults, usage.faults),
             (&self.read_bytes, usage.read.get()),
+            (&self.write_calls, write_calls),
             (&self.written_bytes, written.get()),
             (&self.write_nanoseconds, time(times.write)),
             (&self.sync_nanoseconds, time(times.sync)),
@@ -109,6 +97,7 @@ impl Tally {
                 read: ByteCount::new(count(&self.read_bytes)),
                 ..ThreadUsage::default()
             },
+            write_calls: count(&self.write_calls),
             written: ByteCount::new(count(&self.written_bytes)),
             times: CommitTimes {
                 write: Duration::from_nanos(count(&self.write_nanoseconds)),
@@ -128,8 +117,8 @@ thread_local! {
 }
 
 /// A client.
-pub(super) struct Client {
-    handle: Handle,
+pub(super) struct Client<L: Library> {
+    own: L::Trees,
     /// Pages from the root to a leaf, by tree, when it connected.
     depths: Arc<[u32]>,
     tally: Arc<Tally>,
@@ -141,20 +130,20 @@ pub(super) struct Client {
     number: u64,
 }
 
-impl Client {
+impl<L: Library> Client<L> {
     /// Of an environment with this many trees.
     pub(super) fn new(
-        environment: &Arc<Environment>,
+        environment: &Arc<L::Environment>,
         trees: usize,
         tally: &Arc<Tally>,
     ) -> Result<Self> {
-        let mut handle = Handle::new(Arc::clone(environment))?;
-        handle.begin_read()?;
-        let depths = (0..trees).map(|tree| handle.depth(TreeId(tree)));
+        let mut own = L::trees(environment)?;
+        own.begin_read()?;
+        let depths = (0..trees).map(|tree| own.depth(TreeId(tree)));
         let depths = depths.collect::<Result<_>>()?;
-        handle.rollback()?;
+        own.rollback()?;
         Ok(Self {
-            handle,
+            own,
             depths,
             tally: Arc::clone(tally),
             references: Cell::new(0),
@@ -197,13 +186,14 @@ impl Client {
         }
     }
 
-    fn count(&mut self, times: CommitTimes, written: ByteCount) {
+    fn count(&mut self, times: CommitTimes, written: Writes) {
         let counted = self.thread.as_mut().map(|thread| thread.count(times));
         let counted = counted.unwrap_or_default();
         self.tally.add(&Counted {
             references: self.references.take(),
-            commits: u64::from(written > ByteCount::ZERO),
-            written,
+            commits: u64::from(written.bytes > 0),
+            write_calls: written.calls,
+            written: ByteCount::new(written.bytes),
             times,
             ..counted
         });
@@ -252,13 +242,13 @@ impl Thread {
     }
 }
 
-impl Engine for Client {
+impl<L: Library> Engine for Client<L> {
     fn begin(&mut self, access: Access) -> Result<()> {
         match access {
-            Access::Read => self.handle.begin_read(),
+            Access::Read => self.own.begin_read(),
             // Writers take turns, so each is as if it were alone.
             Access::Write | Access::WriteRepeatable | Access::WriteSerializable => {
-                self.handle.begin_write()
+                self.own.begin_write()
             }
         }?;
         self.begin_to_count();
@@ -266,27 +256,29 @@ impl Engine for Client {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let is_writer = self.handle.writes();
-        let times = self.handle.commit();
+        let is_writer = self.own.writes();
+        let times = self.own.commit();
         let thread = self.thread.as_mut().filter(|_| is_writer);
-        let written = thread.map_or(0, |thread| thread.writes.since_last());
+        let mut written = thread.map_or_else(Writes::default, |thread| thread.writes.since_last());
         // It ends with a record of some hundred bytes in a meta page, for which the page cache writes
         // a whole page.
-        let written = written.next_multiple_of(rustix::param::page_size() as u64);
+        written.bytes = written
+            .bytes
+            .next_multiple_of(rustix::param::page_size() as u64);
         let known = times.as_ref().ok().copied().flatten();
-        self.count(known.unwrap_or_default(), ByteCount::new(written));
+        self.count(known.unwrap_or_default(), written);
         times.map(|_| ())
     }
 
     fn rollback(&mut self) -> Result<()> {
-        let done = self.handle.rollback();
-        self.count(CommitTimes::default(), ByteCount::ZERO);
+        let done = self.own.rollback();
+        self.count(CommitTimes::default(), Writes::default());
         done
     }
 
     fn get<R>(&self, tree: TreeId, key: &[u8], take: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         self.refer(tree);
-        self.handle.get(tree, key, |value| {
+        self.own.get(tree, key, |value| {
             self.refer_to_long(value);
             take(value)
         })
@@ -296,7 +288,7 @@ impl Engine for Client {
         self.refer(tree);
         let page = |bytes: &[u8]| bytes.as_ptr().addr() as u64 / self.tally.page_bytes;
         let mut leaf = None;
-        self.handle.range(tree, from, order, &mut |key, value| {
+        self.own.range(tree, from, order, &mut |key, value| {
             let on = page(key);
             if leaf.replace(on).is_some_and(|leaf| leaf != on) {
                 self.references.set(self.references.get() + 1);
@@ -308,16 +300,16 @@ impl Engine for Client {
 
     fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
         self.refer(tree);
-        self.handle.insert(tree, key, value, false)
+        self.own.insert(tree, key, value, false)
     }
 
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
         self.refer(tree);
-        self.handle.put(tree, key, value)
+        self.own.put(tree, key, value)
     }
 
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
         self.refer(tree);
-        self.handle.delete(tree, key)
+        self.own.delete(tree, key)
     }
 }

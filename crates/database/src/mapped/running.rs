@@ -1,4 +1,4 @@
-//! A started libmdbx.
+//! A started store.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,11 +14,10 @@ use octavo_workload::{Connection, ConnectionError, Workload};
 use super::{
     bus_error,
     client::{Client, Tally},
-    environment::{Environment, Purpose, version},
-    kind::{KIND, READAHEAD},
+    library::{Library, Purpose, READAHEAD, Words},
 };
 use crate::{
-    Counters, Result, Running, Settings, StoragePath,
+    Counters, DatabaseKind, Result, Running, Settings, StoragePath,
     keyed::{
         Layout, Plans, Session,
         session::{Numbers, numbers},
@@ -30,8 +29,8 @@ use crate::{
 /// looks at its page cache.
 const NO_LIMIT: ByteCount = ByteCount::new(1 << 60);
 
-pub(super) struct RunningLibmdbx {
-    environment: Arc<Environment>,
+pub(super) struct RunningMapped<L: Library> {
+    environment: Arc<L::Environment>,
     file: PathBuf,
     clients: u32,
     readahead: bool,
@@ -74,8 +73,9 @@ impl Limited {
     }
 }
 
-impl RunningLibmdbx {
+impl<L: Library> RunningMapped<L> {
     pub(super) fn start(
+        kind: &'static DatabaseKind,
         file: &Path,
         readahead: bool,
         settings: &Settings,
@@ -88,14 +88,14 @@ impl RunningLibmdbx {
         let limited = Limited::new(settings.memory);
         let clients = settings.clients;
         let purpose = Purpose::Run { readahead, clients };
-        let environment = Arc::new(Environment::open(file, purpose, layout.trees())?);
-        let page_size = environment.page_size()?;
+        let environment = Arc::new(L::open(file, purpose, layout.trees())?);
+        let page_size = L::page_size(&environment)?;
         if page_size != settings.page_size.get() {
             let reason = format!("the copy has pages of {page_size} bytes");
-            return Err(KIND.refuse("page size", settings.page_size, reason));
+            return Err(kind.refuse("page size", settings.page_size, reason));
         }
         let tally = Arc::new(Tally::new(settings.page_size));
-        let mut first = Client::new(&environment, layout.trees().len(), &tally)?;
+        let mut first = Client::<L>::new(&environment, layout.trees().len(), &tally)?;
         let numbers = numbers(&mut first, &layout)?;
         Ok(Self {
             limited,
@@ -112,10 +112,10 @@ impl RunningLibmdbx {
     }
 }
 
-impl Running for RunningLibmdbx {
+impl<L: Library> Running for RunningMapped<L> {
     fn connect(&self, client: u32) -> Result<Box<dyn Connection + Send>> {
         assert!(client < self.clients, "client {client} is too many");
-        let engine = Client::new(&self.environment, self.layout.trees().len(), &self.tally)?;
+        let engine = Client::<L>::new(&self.environment, self.layout.trees().len(), &self.tally)?;
         Ok(Box::new(Session::new(
             engine,
             Arc::clone(&self.layout),
@@ -128,8 +128,7 @@ impl Running for RunningLibmdbx {
     /// several small ones at once.
     fn counters(&self) -> Counters {
         let counted = self.tally.counted();
-        // What cannot be asked now stays as it was.
-        let operations = self.environment.operations().unwrap_or_default();
+        let operations = L::operations(&self.environment, &counted);
         let misses = self.tally.misses();
         let times = counted.times;
         let now = Counters {
@@ -141,9 +140,7 @@ impl Running for RunningLibmdbx {
             data_writes: operations.writes,
             data_written_bytes: counted.written,
             write_time: times.write,
-            // The record in the meta page is written so that it is flushed at once, which libmdbx
-            // does not count.
-            syncs: operations.syncs + counted.commits,
+            syncs: operations.syncs,
             sync_time: times.sync,
             checkpoint_time: times.write + times.sync,
             ..Counters::default()
@@ -162,18 +159,13 @@ impl Running for RunningLibmdbx {
             ),
             Err(why) => format!("page cache without a limit ({why})"),
         };
+        let Words { sync, map, page } = L::WORDS;
         vec![
-            ("version", version()),
+            ("version", L::version()),
             ("memory", memory),
-            (
-                "sync",
-                "durable: data and then a meta page are flushed at each commit".into(),
-            ),
+            ("sync", sync.into()),
             (READAHEAD, if self.readahead { "on" } else { "off" }.into()),
-            (
-                "map",
-                "for reading alone; changed pages are written by system calls".into(),
-            ),
+            ("map", map.into()),
             (
                 "isolation",
                 "serializable: one writer, and readers of snapshots".into(),
@@ -184,7 +176,7 @@ impl Running for RunningLibmdbx {
             ),
             (
                 "rows",
-                "a tree of keys and values for each table and index (docs/libmdbx.md)".into(),
+                format!("a tree of keys and values for each table and index ({page})"),
             ),
             ("unchecked", "foreign keys and conditions of columns".into()),
         ]
@@ -228,6 +220,6 @@ impl Running for RunningLibmdbx {
             )
             .into());
         };
-        Ok(environment.flush()?)
+        Ok(L::flush(&environment)?)
     }
 }

@@ -5,7 +5,7 @@
 use std::{ffi::c_int, sync::Once};
 
 /// What is said. A handler may neither allocate nor lock.
-const WORDS: &str = "octavo: a page of a libmdbx file could not be read: the device failed, or the file was cut \
+const WORDS: &str = "octavo: a page of a database's file could not be read: the device failed, or the file was cut \
      meanwhile. Results that were saved stay; run the same command again\n";
 
 static INSTALLED: Once = Once::new();

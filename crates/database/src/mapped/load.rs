@@ -5,7 +5,7 @@ use std::{fs, ops::ControlFlow, path::Path, sync::Arc, time::Instant};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Result as Answer, Workload};
 
-use super::environment::{Environment, Handle, Purpose};
+use super::library::{Library, Purpose, Trees as _};
 use crate::{
     LoadReport, Progress, Result,
     error::unless_stopped,
@@ -19,14 +19,14 @@ use crate::{
 
 /// A file that is being filled. A load that fails is thrown away as a whole, so nothing is flushed
 /// before its end.
-struct Target {
-    handle: Handle,
-    environment: Arc<Environment>,
+struct Target<L: Library> {
+    own: L::Trees,
+    environment: Arc<L::Environment>,
     /// The last key of each tree.
     last: Vec<Vec<u8>>,
 }
 
-impl Target {
+impl<L: Library> Target<L> {
     fn create(file: &Path, page_size: PageSize, trees: &[String]) -> Result<Self> {
         if file.exists() {
             return Err(files::named("create", file)(
@@ -34,11 +34,11 @@ impl Target {
             ));
         }
         let purpose = Purpose::Fill(page_size);
-        let environment = Arc::new(Environment::open(file, purpose, trees)?);
-        let mut handle = Handle::new(Arc::clone(&environment))?;
-        handle.begin_write()?;
+        let environment = Arc::new(L::open(file, purpose, trees)?);
+        let mut own = L::trees(&environment)?;
+        own.begin_write()?;
         Ok(Self {
-            handle,
+            own,
             environment,
             last: vec![Vec::new(); trees.len()],
         })
@@ -46,8 +46,8 @@ impl Target {
 
     /// Commits all, and makes the file durable.
     fn finish(mut self, file: &Path) -> Result<ByteCount> {
-        self.handle.commit()?;
-        self.environment.flush()?;
+        self.own.commit()?;
+        L::flush(&self.environment)?;
         drop(self);
         files::flush_and_forget(file)?;
         if let Some(directory) = file.parent() {
@@ -58,7 +58,7 @@ impl Target {
     }
 }
 
-impl fill::Sink for Target {
+impl<L: Library> fill::Sink for Target<L> {
     fn add(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Answer<()> {
         let last = &mut self.last[tree.0];
         let is_last = key > last.as_slice();
@@ -66,19 +66,19 @@ impl fill::Sink for Target {
             last.clear();
             last.extend_from_slice(key);
         }
-        let is_new = self.handle.insert(tree, key, value, is_last)?;
+        let is_new = self.own.insert(tree, key, value, is_last)?;
         debug_assert!(is_new, "rows have different keys");
         Ok(())
     }
 
     fn settle(&mut self) -> Answer<()> {
-        self.handle.commit()?;
-        self.handle.begin_write()
+        self.own.commit()?;
+        self.own.begin_write()
     }
 }
 
 /// As [`crate::Database::load`].
-pub(super) fn load(
+pub(super) fn load<L: Library>(
     file: &Path,
     page_size: PageSize,
     workload: &dyn Workload,
@@ -86,7 +86,7 @@ pub(super) fn load(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let layout = Layout::new(workload);
-    let mut target = Target::create(file, page_size, layout.trees())?;
+    let mut target = Target::<L>::create(file, page_size, layout.trees())?;
     let rows = fill::fill(workload, &layout, &mut target, progress)?;
     Ok(LoadReport {
         rows,
@@ -97,17 +97,17 @@ pub(super) fn load(
 }
 
 /// As [`crate::Derive::derive`]: the trees are copied in the order of their keys, so pages are full.
-pub(super) fn derive(
+pub(super) fn derive<L: Library>(
     from: &Path,
     to: &Path,
     page_size: PageSize,
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    let (source, trees) = Environment::discover(from)?;
-    let mut source = Handle::new(Arc::new(source))?;
+    let (source, trees) = L::discover(from)?;
+    let mut source = L::trees(&Arc::new(source))?;
     source.begin_read()?;
-    let mut target = Target::create(to, page_size, &trees)?;
+    let mut target = Target::<L>::create(to, page_size, &trees)?;
     let (mut rows, mut bytes, mut settled) = (0, 0, 0);
     for (position, name) in trees.iter().enumerate() {
         let tree = TreeId(position);
@@ -136,8 +136,8 @@ pub(super) fn derive(
     })
 }
 
-fn copy(
-    target: &mut Target,
+fn copy<L: Library>(
+    target: &mut Target<L>,
     tree: TreeId,
     key: &[u8],
     value: &[u8],

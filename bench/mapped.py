@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""YCSB C and A on libmdbx by `octavo bench`, in turn with a loop of C over the same library.
+"""YCSB C and A on libmdbx or LMDB by `octavo bench`, in turn with a loop of C over the same library.
 
-  libmdbx.py OCTAVO DIRECTORY [PAIRS] > runs.jsonl
+  mapped.py libmdbx|lmdb OCTAVO DIRECTORY [PAIRS] > runs.jsonl
 
-OCTAVO is a release build; the loop (libmdbx_plain.c) is built with the library's source from cargo's
+OCTAVO is a release build; the loop (mapped_plain.c) is built with the library's source from cargo's
 registry, with the flags that the crate uses. Both run on copies of the same file, with keys drawn
 uniformly and 48 MiB of page cache, or 1 GiB, which holds all. As root: memory is limited by a
 control group (version 1). A line for each run; the last lines are ratios, Octavo's over the loop's.
@@ -14,14 +14,23 @@ RECORDS, SECONDS, WARM = 300_000, 8, 8
 CASES = [(workload, page, memory) for workload in "ca" for page in (4, 16) for memory in (48, 1024)]
 
 
-def build(directory):
-    source = sorted(glob.glob(os.path.expanduser(
-        "~/.cargo/registry/src/*/signet-mdbx-sys-*/libmdbx")))[-1]
+# By store: its sources in cargo's registry and how they are compiled, its file, and the end of its lock's name.
+STORES = {
+    "libmdbx": ("signet-mdbx-sys-*/libmdbx", ["mdbx.c"],
+                ["-DMDBX_DEBUG=0", "-DMDBX_TXN_CHECKOWNER=0", '-DMDBX_BUILD_FLAGS="plain"'],
+                "database.mdbx", "-lck"),
+    "lmdb": ("lmdb-master3-sys-*/lmdb/libraries/liblmdb", ["mdb.c", "midl.c"],
+             ["-DLMDB", "-DMDB_IDL_LOGN=16"], "database.mdb", "-lock"),
+}
+
+
+def build(store, directory):
+    place, files, flags, *_ = STORES[store]
+    source = sorted(glob.glob(os.path.expanduser(f"~/.cargo/registry/src/*/{place}")))[-1]
     plain = os.path.join(directory, "plain")
     here = os.path.dirname(os.path.abspath(__file__))
-    subprocess.run(["cc", "-O3", "-DNDEBUG", "-DMDBX_DEBUG=0", "-DMDBX_TXN_CHECKOWNER=0",
-                    '-DMDBX_BUILD_FLAGS="plain"', "-Wno-all", f"-I{source}", f"{here}/libmdbx_plain.c",
-                    f"{source}/mdbx.c", "-lpthread", "-o", plain], check=True)
+    subprocess.run(["cc", "-O3", "-DNDEBUG", *flags, "-Wno-all", f"-I{source}", f"{here}/mapped_plain.c",
+                    *(f"{source}/{file}" for file in files), "-lpthread", "-o", plain], check=True)
     return plain
 
 
@@ -33,7 +42,7 @@ def ours(octavo, data, workload, memory, warm):
     return json.loads(out)
 
 
-def plain(program, file, workload, memory, seed):
+def plain(program, file, lock_end, workload, memory, seed):
     run = file + "-plain"
     shutil.copy(file, run)
     subprocess.run(["sync"])
@@ -52,7 +61,7 @@ def plain(program, file, workload, memory, seed):
             force.write("0")
         os.rmdir(group)
         os.remove(run)
-        for lock in (run + "-lck", file + "-lck"):
+        for lock in (run + lock_end, file + lock_end):
             if os.path.exists(lock):
                 os.remove(lock)
     return json.loads(out.stdout)
@@ -89,15 +98,16 @@ def compare(octavo, directory, pairs, database, run, cases=CASES, warm=lambda me
                           "workload": workload, "page_kib": page, "memory_mib": memory}), flush=True)
 
 
-def main(octavo, directory, pairs=5):
+def main(store, octavo, directory, pairs=5):
     os.makedirs(directory, exist_ok=True)
-    program = build(directory)
+    program = build(store, directory)
+    *_, name, lock_end = STORES[store]
 
     def run(data, workload, _, memory, pair):
-        file = glob.glob(f"{data}/**/database.mdbx", recursive=True)[0]
-        return plain(program, file, workload, memory, pair)
+        file = glob.glob(f"{data}/**/{name}", recursive=True)[0]
+        return plain(program, file, lock_end, workload, memory, pair)
 
-    compare(octavo, directory, pairs, "libmdbx", run)
+    compare(octavo, directory, pairs, store, run)
 
 
 def figures(found):
@@ -110,6 +120,6 @@ def figures(found):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4 or sys.argv[1] not in STORES:
         sys.exit(__doc__)
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:4]))
+    main(*sys.argv[1:4], *map(int, sys.argv[4:5]))

@@ -117,6 +117,8 @@ impl Environment {
             let mut found = Vec::new();
             handle.begin_read()?;
             handle.range(TreeId(0), &[], Order::Rising, &mut |name, _| {
+                // 1.0 keeps them with the NUL at their end, and versions before without.
+                let name = name.strip_suffix(b"\0").unwrap_or(name);
                 found.push(String::from_utf8_lossy(name).into_owned());
                 ControlFlow::Continue(())
             })?;

@@ -34,11 +34,11 @@ def build(store, directory):
     return plain
 
 
-def ours(octavo, data, workload, memory, warm):
+def ours(octavo, data, workload, memory, warm, options):
     out = subprocess.run(
         [octavo, "bench", data, "--workload", f"ycsb-{workload}", "--distribution", "uniform",
          "--memory", f"{memory}MiB", "--warm-up-time", f"{warm}s", "--duration", f"{SECONDS}s",
-         "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
+         "--json", *options], check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(out)
 
 
@@ -67,9 +67,9 @@ def plain(program, file, lock_end, workload, memory, seed):
     return json.loads(out.stdout)
 
 
-def compare(octavo, directory, pairs, database, run, cases=CASES, warm=lambda memory: WARM):
+def compare(octavo, directory, pairs, database, run, cases=CASES, warm=lambda memory: WARM, options=()):
     """Runs all cases in turn with `run(data, workload, page_kib, memory_mib, pair)`, the loop's; both warm up
-    for as many seconds as `warm` says of the memory."""
+    for as many seconds as `warm` says of the memory. `options` are those of the database."""
     ratios = {}
     for workload, page, memory in cases:
         data = os.path.join(directory, f"data-{page}")
@@ -84,7 +84,7 @@ def compare(octavo, directory, pairs, database, run, cases=CASES, warm=lambda me
                     line["cpu_us"] = line["cpu_s"] / line["operations"] * 1e6
                     line["per_s"] = line["operations"] / line["seconds"]
                 else:
-                    line = figures(ours(octavo, data, workload, memory, warm(memory)))
+                    line = figures(ours(octavo, data, workload, memory, warm(memory), options))
                 case = {"workload": workload, "page_kib": page, "memory_mib": memory}
                 print(json.dumps({"who": who, "pair": pair, **case, **line}), flush=True)
                 ratios.setdefault((workload, page, memory, pair), {})[who] = line["per_s"]
@@ -107,7 +107,8 @@ def main(store, octavo, directory, pairs=5):
         file = glob.glob(f"{data}/**/{name}", recursive=True)[0]
         return plain(program, file, lock_end, workload, memory, pair)
 
-    compare(octavo, directory, pairs, store, run)
+    # The loop asks for no read-ahead.
+    compare(octavo, directory, pairs, store, run, options=("--readahead", "off"))
 
 
 def figures(found):

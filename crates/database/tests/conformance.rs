@@ -60,7 +60,10 @@ fn variants(kind: &DatabaseKind) -> Vec<Variant> {
         largest,
         default,
     } = kind.page_sizes;
-    let usual = (Vec::new(), vec![default, smallest, largest]);
+    let mut page_sizes = vec![default, smallest, largest];
+    // Of some stores the default is the smallest.
+    page_sizes.dedup();
+    let usual = (Vec::new(), page_sizes);
     match kind.name {
         "sqlite" => vec![
             usual,

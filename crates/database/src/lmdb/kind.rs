@@ -16,7 +16,9 @@ use crate::{
 /// powers of two from 256 to 65,536 bytes, and the system's by default; versions before have the system's).
 /// Those below the page cache's own are left out: each of them is read and written as one of its pages.
 ///
-/// Read-ahead is on by default, as it is in LMDB (`MDB_NORDAHEAD` is asked for).
+/// Read-ahead is off by default, though in LMDB it has to be turned off (`MDB_NORDAHEAD`, of which lmdb.h says that it helps
+/// where data is larger than memory, as here). What is read ahead does not shrink with the memory of an experiment, so
+/// it would fill a small one.
 pub static KIND: DatabaseKind = DatabaseKind {
     name: "lmdb",
     aliases: &[],
@@ -32,7 +34,7 @@ pub static KIND: DatabaseKind = DatabaseKind {
         ..OptionKind::new(
             READAHEAD,
             ValueKind::Switch,
-            Some("on"),
+            Some("off"),
             "whether the kernel reads neighbours of a page along (MDB_NORDAHEAD): on or off",
         )
     }],

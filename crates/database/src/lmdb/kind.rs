@@ -13,7 +13,8 @@ use crate::{
 };
 
 /// Sources: `lmdb.h` and `mdb.c` of LMDB's branch mdb.master3, from which 1.0 was made (`mdb_env_set_pagesize`:
-/// powers of two from 256 to 65,536 bytes, and the system's by default; versions before have the system's).
+/// powers of two from 256 to 65,536 bytes, and the system's by default; versions before have the system's, up to
+/// 32 KiB).
 /// Those below the page cache's own are left out: each of them is read and written as one of its pages.
 ///
 /// Read-ahead is off by default, though in LMDB it has to be turned off (`MDB_NORDAHEAD`, of which lmdb.h says that it helps
@@ -61,10 +62,14 @@ pub static KIND: DatabaseKind = DatabaseKind {
             place: ChangePlace::Shell,
             lines: &[
                 ChangeLine::always(
-                    "# LMDB 1.0 or later. End all programs that use the database first.",
+                    "# LMDB 1.0 or later; the mdb_dump of 0.9 for files of 0.9. End all programs that use the database first.",
                 ),
+                ChangeLine::always("set -o pipefail; mkdir NEW"),
                 ChangeLine::always(
                     "mdb_dump -a OLD | sed 's/^db_pagesize=.*/db_pagesize={bytes}/' | mdb_load NEW",
+                ),
+                ChangeLine::always(
+                    "mdb_stat -a OLD; mdb_stat -a NEW  # The same entries? -a leaves out keys outside of named databases",
                 ),
                 ChangeLine::always(
                     "# New ones: mdb_env_set_pagesize(env, {bytes}) before mdb_env_open",

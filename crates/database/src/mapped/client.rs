@@ -157,11 +157,11 @@ impl<L: Library> Client<L> {
         self.references.set(self.references.get() + depth);
     }
 
-    /// A value of more than half a page is on pages of its own.
+    /// A value of more than half a page is on pages of its own, the first of which has a header.
     fn refer_to_long(&self, value: &[u8]) {
         let (length, page) = (value.len() as u64, self.tally.page_bytes);
         if length > page / 2 {
-            let pages = length.div_ceil(page);
+            let pages = (L::PAGE_HEADER + length).div_ceil(page);
             self.references.set(self.references.get() + pages);
         }
     }

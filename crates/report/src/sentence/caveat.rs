@@ -220,8 +220,8 @@ fn describe(findings: &Findings, caveat: &Caveat) -> String {
             count(offset.get())
         ),
         Caveat::ReadsPerMiss { cell, reads } => format!(
-            "The disk read up to {} times per cache miss ({}): read-ahead or others read too. \
-             Lower read_ahead_kb, and stop other programs.",
+            "The disk read up to {} times per cache miss ({}): others read too, or read-ahead does. Stop \
+             others, or lower read_ahead_kb.",
             number(*reads),
             name(cell)
         ),

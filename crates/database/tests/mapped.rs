@@ -176,6 +176,7 @@ fn more_clients_than_it_has_room_for_by_default_can_connect() {
 
 #[test]
 fn a_file_that_is_none_is_refused_by_its_name() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for (database, (_, file)) in stores().zip(STORES) {
         let workload = ycsb("ycsb-c");
         let directory = open_directory();
@@ -186,6 +187,16 @@ fn a_file_that_is_none_is_refused_by_its_name() {
         assert!(error.contains(file), "{error}");
         let inspected = database.inspect(directory.path(), &*workload);
         assert!(inspected.is_err());
+        // A page size of nothing, by which a library may divide.
+        let snapshot = directory.path().join("snapshot");
+        load(&*database, &*workload, &snapshot);
+        let path = snapshot.join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[48..52].fill(0);
+        fs::write(&path, &bytes).unwrap();
+        let started = database.start(&snapshot, &settings(PAGE, memory, 1), &*workload);
+        // libmdbx has another number there.
+        assert!(started.is_err() || *file != "database.mdb");
         let isolation = octavo_database::Settings {
             isolation: Some(octavo_database::Isolation::ReadCommitted),
             ..settings(PAGE, memory, 1)

@@ -27,9 +27,9 @@ impl fmt::Display for Failure {
             | ffi::MDBX_INVALID
             | ffi::MDBX_NOTFOUND
             | ffi::MDBX_WANNA_RECOVERY
-            | libc::ENODATA => {
-                f.write_str(": the file is damaged; delete its directory and load again")
-            }
+            | libc::ENODATA => f.write_str(
+                ": the file is damaged; delete the directory that was named and load again",
+            ),
             _ => Ok(()),
         }
     }

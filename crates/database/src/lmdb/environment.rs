@@ -5,8 +5,9 @@
 use std::{
     cell::Cell,
     ffi::{CString, c_int},
+    fs::File,
     ops::ControlFlow,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::FileExt as _},
     path::{Path, PathBuf},
     ptr, slice,
     sync::Arc,
@@ -35,6 +36,34 @@ pub(super) fn lock_of(file: &Path) -> PathBuf {
     name.into()
 }
 
+/// Places in the table of readers that LMDB makes by itself (`DEFAULT_READERS`).
+const READERS: u32 = 126;
+
+/// Places besides those of clients. Chosen.
+const GUESTS: u32 = 16;
+
+/// Refuses a file whose first page LMDB would divide by: it trusts the page size that stands there.
+fn check_header(path: &Path, context: impl Fn() -> String) -> Result<()> {
+    // The header of a page, the magic number and the version, an address, the size of the map, and the page size
+    // (`MDB_meta` of mdb.c).
+    let mut header = [0; 52];
+    let file = File::open(path).map_err(|error| ConnectionError::other(context(), error))?;
+    let read = file.read_exact_at(&mut header, 0);
+    let number = |at: usize| {
+        let bytes = header[at..].first_chunk().copied();
+        u32::from_ne_bytes(bytes.unwrap_or_default())
+    };
+    let page = number(48);
+    let is_page = page.is_power_of_two() && (256..=65_536).contains(&page);
+    match read.is_ok() && number(24) == MAGIC && is_page {
+        true => Ok(()),
+        false => Err(sort(ffi::MDB_INVALID, context)),
+    }
+}
+
+/// `MDB_MAGIC` of mdb.c.
+const MAGIC: u32 = 0xbeef_c0de;
+
 /// An open environment.
 pub(crate) struct Environment {
     raw: *mut ffi::MDB_env,
@@ -59,14 +88,17 @@ impl Environment {
             .map_err(|error| ConnectionError::other(context(), error))?;
         let check = |code| checked(code, context);
         let turn = Turn::take(path);
+        if !matches!(purpose, Purpose::Fill(_)) {
+            check_header(path, context)?;
+        }
         let mut raw = ptr::null_mut();
         // SAFETY: the place is valid; it gets an environment, which `drop` closes.
         check(unsafe { ffi::mdb_env_create(&raw mut raw) })?;
         let mut environment = Self {
             raw,
             trees: Vec::new(),
-            // Programs of the user's, such as mdb_stat, may look at one that runs.
-            is_alone: !matches!(purpose, Purpose::Run { .. }),
+            // Programs of the user's, such as mdb_stat, may look at one that runs, and have its lock.
+            is_alone: matches!(purpose, Purpose::Fill(_)),
             turn,
         };
         let flags = ffi::MDB_NOSUBDIR | ffi::MDB_NOTLS;
@@ -84,9 +116,10 @@ impl Environment {
             check(ffi::mdb_env_set_maxdbs(raw, trees_max))?;
             check(ffi::mdb_env_set_mapsize(raw, SIZE_MAX.get() as _))?;
             match purpose {
-                // One that reads the last keys of trees besides.
+                // One that reads the last keys of trees besides, and programs of the user's.
                 Purpose::Run { clients, .. } => {
-                    check(ffi::mdb_env_set_maxreaders(raw, clients.saturating_add(1)))?;
+                    let readers = clients.saturating_add(GUESTS).max(READERS);
+                    check(ffi::mdb_env_set_maxreaders(raw, readers))?;
                 }
                 Purpose::Fill(page_size) => {
                     let bytes = c_int::try_from(page_size.get()).unwrap_or(c_int::MAX);
@@ -526,7 +559,7 @@ fn value(bytes: &[u8]) -> ffi::MDB_val {
 /// # Safety
 /// LMDB filled it in, and its transaction has neither ended nor changed these bytes.
 unsafe fn bytes<'v>(value: &ffi::MDB_val) -> &'v [u8] {
-    match value.mv_size as usize {
+    match value.mv_size {
         0 => &[],
         // SAFETY: as the caller promises.
         length => unsafe { slice::from_raw_parts(value.mv_data.cast(), length) },

@@ -23,15 +23,22 @@ impl fmt::Display for Failure {
         f.write_str(&words.to_string_lossy())?;
         match self.0 {
             libc::ENOMEM => f.write_str(
-                ": the map of a file takes addresses for 1 TiB; lift the limit of ulimit -v",
+                ": the map of a file takes addresses for 1 TiB; lift the limit of ulimit -v. If there is none, the \
+                 file is damaged: delete the directory that was named and load again",
             ),
             ffi::MDB_CORRUPTED
             | ffi::MDB_PAGE_NOTFOUND
             | ffi::MDB_INVALID
             | ffi::MDB_NOTFOUND
-            | ffi::MDB_VERSION_MISMATCH => {
-                f.write_str(": the file is damaged; delete its directory and load again")
-            }
+            | ffi::MDB_VERSION_MISMATCH
+            | ffi::MDB_PANIC
+            | ffi::MDB_CURSOR_FULL
+            | ffi::MDB_INCOMPATIBLE
+            | ffi::MDB_BAD_TXN
+            | ffi::MDB_BAD_DBI
+            | libc::EINVAL => f.write_str(
+                ": the file is damaged; delete the directory that was named and load again",
+            ),
             _ => Ok(()),
         }
     }

@@ -68,3 +68,17 @@ impl Library for Lmdb {
         Ok(Handle::new(Arc::clone(environment)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of files that were loaded with keys of 16 bytes: values of 2,030 bytes had a page each of 4 KiB, those
+    /// of 2,000 half of one.
+    #[test]
+    fn what_is_more_than_half_a_page_is_on_its_own() {
+        assert!(!Lmdb::is_long(16 + 2_010, 4096));
+        assert!(Lmdb::is_long(16 + 2_011, 4096));
+        assert!(Lmdb::is_long(16 + 2_030, 4096) && !Lmdb::is_long(16 + 2_030, 8192));
+    }
+}

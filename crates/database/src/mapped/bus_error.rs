@@ -6,7 +6,8 @@ use std::{ffi::c_int, sync::Once};
 
 /// What is said. A handler may neither allocate nor lock.
 const WORDS: &str = "octavo: a page of a database's file could not be read: the device failed, or the file was cut \
-     meanwhile. Results that were saved stay; run the same command again\n";
+     meanwhile. Results that were saved stay; run the same command again. If it says so again, delete the directory that was \
+     named and load again\n";
 
 static INSTALLED: Once = Once::new();
 

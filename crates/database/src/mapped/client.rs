@@ -157,11 +157,11 @@ impl<L: Library> Client<L> {
         self.references.set(self.references.get() + depth);
     }
 
-    /// A value of more than half a page is on pages of its own, the first of which has a header.
-    fn refer_to_long(&self, value: &[u8]) {
-        let (length, page) = (value.len() as u64, self.tally.page_bytes);
-        if length > page / 2 {
-            let pages = (L::PAGE_HEADER + length).div_ceil(page);
+    /// A node of more than half a page is on pages of its own, the first of which has a header.
+    fn refer_to_long(&self, key: &[u8], value: &[u8]) {
+        let page = self.tally.page_bytes;
+        if L::is_long(key.len() as u64 + value.len() as u64, page) {
+            let pages = (L::PAGE_HEADER + value.len() as u64).div_ceil(page);
             self.references.set(self.references.get() + pages);
         }
     }
@@ -279,7 +279,7 @@ impl<L: Library> Engine for Client<L> {
     fn get<R>(&self, tree: TreeId, key: &[u8], take: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         self.refer(tree);
         self.own.get(tree, key, |value| {
-            self.refer_to_long(value);
+            self.refer_to_long(key, value);
             take(value)
         })
     }
@@ -293,7 +293,7 @@ impl<L: Library> Engine for Client<L> {
             if leaf.replace(on).is_some_and(|leaf| leaf != on) {
                 self.references.set(self.references.get() + 1);
             }
-            self.refer_to_long(value);
+            self.refer_to_long(key, value);
             visit(key, value)
         })
     }

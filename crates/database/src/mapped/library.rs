@@ -70,6 +70,14 @@ pub(crate) trait Library: Sized + Send + Sync + 'static {
     /// What was written and flushed since it was opened, by the library's counters or by those of its clients.
     fn operations(environment: &Self::Environment, counted: &Counted) -> Operations;
 
+    /// Whether key and value of so many bytes together are more than a page of so many has for a node: half of
+    /// what its header leaves, less the node's place (2 bytes) and header (8; `me_nodemax` of LMDB, `leaf_nodemax` of
+    /// libmdbx).
+    fn is_long(bytes: u64, page_bytes: u64) -> bool {
+        let most = (((page_bytes - Self::PAGE_HEADER) / 2) & !1) - 2;
+        8 + bytes > most
+    }
+
     /// Of a client.
     fn trees(environment: &Arc<Self::Environment>) -> Result<Self::Trees>;
 }

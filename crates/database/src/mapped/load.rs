@@ -5,7 +5,10 @@ use std::{fs, ops::ControlFlow, path::Path, sync::Arc, time::Instant};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Result as Answer, Workload};
 
-use super::library::{Library, Purpose, Trees as _};
+use super::{
+    bus_error,
+    library::{Library, Purpose, Trees as _},
+};
 use crate::{
     LoadReport, Progress, Result,
     error::unless_stopped,
@@ -104,6 +107,7 @@ pub(super) fn derive<L: Library>(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
+    bus_error::explain();
     let (source, trees) = L::discover(from)?;
     let mut source = L::trees(&Arc::new(source))?;
     source.begin_read()?;

@@ -144,6 +144,7 @@ impl<L: Library> Database for Mapped<L> {
         files::check_is_file(&file)?;
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
+        bus_error::explain();
         let environment = L::open(&file, Purpose::Inspect, layout.trees())?;
         // Nobody asks what it counts.
         let tally = Arc::new(Tally::new(self.kind.page_sizes.default));

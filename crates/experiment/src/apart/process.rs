@@ -51,10 +51,15 @@ enum State {
     /// Since it was let go nobody has asked what it has counted.
     LetGo,
     AtWork,
+    /// It was told to halt and said nothing: somebody holds it. It is asked nothing more.
+    Mute,
 }
 
 /// How long a process may take to start its database, and to close that and its sessions.
 const CLOSING_MAX: Duration = Duration::from_secs(600);
+
+/// How long it may take to say what it has counted.
+const COUNTING_MAX: Duration = Duration::from_secs(60);
 
 /// A database in a process of its own.
 pub(crate) struct Apart {
@@ -170,10 +175,23 @@ impl Link {
 }
 
 impl Line {
+    /// One that says nothing stays so.
+    fn turn(&mut self, state: State) {
+        if self.state != State::Mute {
+            self.state = state;
+        }
+    }
+
     /// Asks what is answered soon.
     fn ask(&mut self, request: Request) -> Result<Answer, DatabaseError> {
         let begun = Instant::now();
         self.ask_until(request, &|| begun.elapsed() >= CLOSING_MAX)
+    }
+
+    /// Asks what it has counted, which it knows.
+    fn ask_counts(&mut self, request: Request) -> Result<Answer, DatabaseError> {
+        let begun = Instant::now();
+        self.ask_until(request, &|| begun.elapsed() >= COUNTING_MAX)
     }
 
     /// Asks, and waits for the answer. Tells the process to halt once `interrupted`, and waits on.
@@ -182,7 +200,7 @@ impl Line {
         request: Request,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Answer, DatabaseError> {
-        if self.state == State::Still {
+        if matches!(self.state, State::Still | State::Mute) {
             return Err(lost("its process stands still"));
         }
         send(&mut self.requests, &request).map_err(|error| lost(&error.to_string()))?;
@@ -202,6 +220,7 @@ impl Line {
                 }
                 Err(RecvTimeoutError::Timeout) => match halted {
                     Some(since) if since.elapsed() >= HALTING_MAX => {
+                        self.state = State::Mute;
                         return Err(DatabaseError::Stopped);
                     }
                     Some(_) => {}
@@ -245,14 +264,14 @@ impl Running for ApartDatabase {
         if line.state == State::LetGo {
             line.state = State::AtWork;
         }
-        if !is_known && let Ok(Answer::Counters(counters)) = line.ask(Request::Counters) {
+        if !is_known && let Ok(Answer::Counters(counters)) = line.ask_counts(Request::Counters) {
             line.counted = Some(counters);
         }
         line.counted.unwrap_or_default()
     }
 
     fn tree_counters(&self) -> Vec<TreeCounters> {
-        match self.link.line().ask(Request::TreeCounters) {
+        match self.link.line().ask_counts(Request::TreeCounters) {
             Ok(Answer::TreeCounters(counters)) => counters,
             _ => Vec::new(),
         }
@@ -274,14 +293,14 @@ impl Running for ApartDatabase {
     fn freeze(&self) -> Result<(), DatabaseError> {
         let mut line = self.link.line();
         self.link.process.freeze()?;
-        line.state = State::Still;
+        line.turn(State::Still);
         Ok(())
     }
 
     fn thaw(&self) -> Result<(), DatabaseError> {
         let mut line = self.link.line();
         self.link.process.thaw()?;
-        line.state = State::LetGo;
+        line.turn(State::LetGo);
         Ok(())
     }
 

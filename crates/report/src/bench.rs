@@ -551,6 +551,7 @@ fn work(result: &BenchResult) -> Section {
     let transactions = load.transactions().max(1) as f64;
     let per = |amount: u64| number(amount as f64 / transactions);
     let bytes = |amount: u64| bytes(amount as f64 / transactions);
+    let requests = |count: u64, amount: u64| format!("{} of {}", per(count), bytes(amount));
     let counters = &load.counters;
     let Some(hit_ratio) = counters.hit_ratio() else {
         return section;
@@ -558,7 +559,7 @@ fn work(result: &BenchResult) -> Section {
     let mut values = vec![
         ("cache hit rate", percent_fine(hit_ratio)),
         ("cache misses", per(counters.buffer_misses)),
-        ("read", bytes(counters.read_bytes.get())),
+        ("reads", requests(counters.reads, counters.read_bytes.get())),
         (
             "written",
             format!("{} (data and log)", bytes(counters.written_bytes().get())),
@@ -566,12 +567,11 @@ fn work(result: &BenchResult) -> Section {
         ("fsyncs", per(counters.syncs)),
     ];
     if let Some(device) = &result.figures.device {
-        let words = |count: u64, amount: u64| format!("{} of {}", per(count), bytes(amount));
-        for (name, requests, amount) in [
+        for (name, count, amount) in [
             ("device reads", device.reads, device.read_bytes),
             ("device writes", device.writes, device.written_bytes),
         ] {
-            let all = words(requests, amount.get());
+            let all = requests(count, amount.get());
             values.push((name, format!("{all} in all, other programs included")));
         }
     }

@@ -727,7 +727,7 @@ fn cell(
             read_bytes: misses * size,
             written_bytes: 2.4 * size + 6200.0,
             log_written_bytes: 1.5 * size + 4000.0,
-            reads: 6.4,
+            reads: misses,
             writes: 2.1,
             syncs: 0.93,
             write_amplification: (2.4 * size + 6200.0) / 640.0,

@@ -154,9 +154,17 @@ pub(crate) fn costs(findings: &Findings, group: &GroupFindings) -> Table {
         move |cell: &CellFindings| known(cell.per_transaction.as_ref(), figure)
     };
     let caption = format!("Per transaction{}", naming::in_group(group));
-    of_cells(findings, group, caption)
+    let mut table = of_cells(findings, group, caption)
         .figure(("cache hit rate", 4), of(|f| percent_fine(f.hit_ratio)))
-        .figure(("misses", 7), of(|f| number(f.buffer_misses)))
+        .figure(("misses", 7), of(|f| number(f.buffer_misses)));
+    let mut each = group
+        .cells
+        .iter()
+        .filter_map(|cell| cell.per_transaction.as_ref());
+    if each.any(|of| !of.misses_are_reads()) {
+        table = table.figure(("reads", 6), of(|f| number(f.reads)));
+    }
+    table
         .figure("read", of(|f| bytes(f.read_bytes)))
         .figure(("written", 3), of(|f| bytes(f.written_bytes)))
         .figure(("log share", 9), of(|f| percent_fine(log_share(f))))
@@ -621,4 +629,29 @@ pub(crate) fn failed(findings: &Findings, fleet: Option<&Fleet>) -> Table {
         .prose("cell", |run| findings.plan.cell_name(&run.cell))
         .prose("reason", |run| run.reason.clone())
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn reads_have_a_column_where_they_are_not_misses() {
+        let mut findings = fixture::one_memory();
+        let headers = |findings: &Findings| -> Vec<String> {
+            let table = costs(findings, &findings.groups[0]);
+            table.columns.iter().map(|of| of.name.clone()).collect()
+        };
+        let is_told = |findings: &Findings| headers(findings).iter().any(|of| of == "reads");
+        assert!(!is_told(&findings));
+        let cell = findings.groups[0].cells[1].per_transaction.as_mut();
+        let of = cell.unwrap();
+        of.reads = 1.09 * of.buffer_misses;
+        assert!(!is_told(&findings));
+        let cell = findings.groups[0].cells[1].per_transaction.as_mut();
+        let of = cell.unwrap();
+        of.reads = 2.1 * of.buffer_misses;
+        assert!(is_told(&findings));
+    }
 }

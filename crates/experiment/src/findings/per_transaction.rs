@@ -63,6 +63,10 @@ pub const MISSES_THAT_MATTER: f64 = 0.01;
 /// whose reads reached it.
 pub const OTHERS_READ: f64 = 1.25;
 
+/// How far reads are from misses, as a share of these, before they are worth a figure of their own: parts of a
+/// mapped page that are read when they are needed, several pages at once, compaction. Chosen.
+pub const READS_APART: f64 = 0.1;
+
 impl PerTransaction {
     /// Reads of the device a read of the database, where others read so much that its counters
     /// say nothing of this one's; `None` also with fewer misses than [`MISSES_THAT_MATTER`].
@@ -91,6 +95,13 @@ impl PerTransaction {
             (Some(read), Some(at_device)) => Some(read * at_device),
             (read, at_device) => read.or(at_device),
         }
+    }
+
+    /// Whether a miss is a read, within [`READS_APART`]: else page sizes that miss as much may read more or
+    /// less often. Also where there were fewer misses than [`MISSES_THAT_MATTER`].
+    pub fn misses_are_reads(&self) -> bool {
+        self.misses_that_matter()
+            .is_none_or(|misses| (self.reads / misses - 1.0).abs() <= READS_APART)
     }
 
     /// Misses a transaction, where there were enough of them.

@@ -15,6 +15,7 @@ mod fleet;
 mod itself;
 mod key_value;
 mod kill_and_resume;
+mod mapped;
 mod metrics;
 mod outages;
 mod outside;

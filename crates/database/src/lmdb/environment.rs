@@ -4,7 +4,7 @@
 
 use std::{
     cell::Cell,
-    ffi::{CString, c_int},
+    ffi::{CString, c_char, c_int},
     fs::File,
     ops::ControlFlow,
     os::unix::{ffi::OsStrExt, fs::FileExt as _},
@@ -80,6 +80,12 @@ unsafe impl Send for Environment {}
 // SAFETY: as above.
 unsafe impl Sync for Environment {}
 
+/// LMDB met a page that it never writes: as if that had led outside of the file, which has its words.
+unsafe extern "C" fn end_at_impossible(_: *mut ffi::MDB_env, _: *const c_char) {
+    // SAFETY: whoever handles the signal does not come back.
+    unsafe { libc::raise(libc::SIGSEGV) };
+}
+
 impl Environment {
     /// As [`crate::mapped::Library::open`].
     pub(super) fn open(path: &Path, purpose: Purpose, trees: &[String]) -> Result<Self> {
@@ -113,6 +119,8 @@ impl Environment {
         let trees_max = ffi::MDB_dbi::try_from(trees.len()).unwrap_or(ffi::MDB_dbi::MAX);
         // SAFETY: the environment was made and is not open yet; the name ends with NUL.
         unsafe {
+            // Else it aborts, with a line of its source.
+            check(ffi::mdb_env_set_assert(raw, Some(end_at_impossible)))?;
             check(ffi::mdb_env_set_maxdbs(raw, trees_max))?;
             check(ffi::mdb_env_set_mapsize(raw, SIZE_MAX.get() as _))?;
             match purpose {

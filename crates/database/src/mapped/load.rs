@@ -6,7 +6,7 @@ use octavo_units::{ByteCount, PageSize};
 use octavo_workload::{Result as Answer, Workload};
 
 use super::{
-    bus_error,
+    fatal_signal,
     library::{Library, Purpose, Trees as _},
 };
 use crate::{
@@ -107,7 +107,7 @@ pub(super) fn derive<L: Library>(
     progress: &mut Progress<'_>,
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    bus_error::explain();
+    fatal_signal::explain();
     let (source, trees) = L::discover(from)?;
     let mut source = L::trees(&Arc::new(source))?;
     source.begin_read()?;

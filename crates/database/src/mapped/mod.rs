@@ -1,9 +1,9 @@
 //! Stores whose file is mapped into memory: a copy-on-write tree, whose only cache is the page cache. What their
 //! libraries of C do differently is a [`Library`].
 
-mod bus_error;
 mod client;
 mod counted;
+mod fatal_signal;
 mod library;
 mod load;
 mod running;
@@ -144,7 +144,7 @@ impl<L: Library> Database for Mapped<L> {
         files::check_is_file(&file)?;
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
-        bus_error::explain();
+        fatal_signal::explain();
         let environment = L::open(&file, Purpose::Inspect, layout.trees())?;
         // Nobody asks what it counts.
         let tally = Arc::new(Tally::new(self.kind.page_sizes.default));

@@ -12,8 +12,8 @@ use octavo_units::ByteCount;
 use octavo_workload::{Connection, ConnectionError, Workload};
 
 use super::{
-    bus_error,
     client::{Client, Tally},
+    fatal_signal,
     library::{Library, Purpose, READAHEAD, Words},
 };
 use crate::{
@@ -83,7 +83,7 @@ impl<L: Library> RunningMapped<L> {
     ) -> Result<Self> {
         let layout = Arc::new(Layout::new(workload));
         let plans = Arc::new(Plans::new(workload, &layout)?);
-        bus_error::explain();
+        fatal_signal::explain();
         // Before the first page is read, so that all are charged there.
         let limited = Limited::new(settings.memory);
         let clients = settings.clients;

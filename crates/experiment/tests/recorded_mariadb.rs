@@ -28,10 +28,9 @@ fn ycsb(core: Core) -> impl Workload {
         .with_distribution(Distribution::Uniform)
 }
 
-/// Purge writes its part of the log in bursts, about one a second, of up to 83 KB with 4 KiB pages. What
-/// 2,000 transactions of YCSB A write themselves is 382 KB (the same to the byte in each run with purge
-/// held back), so a run that meets no burst has a sixth less: 191 to 261 bytes a transaction were
-/// measured, 193 in a run that failed with a bound of 10%, where 214 to 253 had been recorded.
+/// Purge writes its part of the log in bursts, about one a second; what is measured waits for it. YCSB A with 4
+/// KiB pages had 215.7 bytes a transaction in each of three runs, where 252 to 257 were predicted: the recording's own
+/// pace decides how many bursts it has.
 const LOG: f64 = 0.25;
 /// With some thousand pages misses were 0 to 9% off. Pages are written in a few batches a run, 4 to 46%
 /// off: the bound is a factor of 2.2 either way.

@@ -60,6 +60,11 @@ impl Damage {
         self.0.random_range(0..end)
     }
 
+    /// Other bytes in place of these.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill(bytes);
+    }
+
     /// One of them.
     ///
     /// # Panics

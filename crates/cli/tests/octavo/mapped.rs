@@ -2,6 +2,8 @@
 
 use std::{fs, os::unix::fs::FileExt as _, path::Path};
 
+use octavo_hostile::damage::Damage;
+
 use crate::{complaint, octavo};
 
 const PAGE: usize = 4096;
@@ -9,37 +11,19 @@ const PAGE: usize = 4096;
 /// Pages with the metas, which a store refuses to open when they are damaged.
 const METAS: usize = 3;
 
-/// Numbers that look random.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        // Knuth's multiplier for 64 bits (MMIX).
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        self.0 >> 33
-    }
-
-    fn fill(&mut self, bytes: &mut [u8]) {
-        bytes.fill_with(|| self.next() as u8);
-    }
-}
-
 /// Changes three of ten pages.
-fn damage(whole: &[u8], seed: u64, change: impl Fn(&mut [u8], &mut Numbers)) -> Vec<u8> {
+fn damaged(whole: &[u8], case: u64, change: impl Fn(&mut [u8], &mut Damage)) -> Vec<u8> {
     let mut bytes = whole.to_vec();
-    let mut numbers = Numbers(seed);
+    let mut damage = Damage::new(case);
     for page in bytes.chunks_exact_mut(PAGE).skip(METAS) {
-        if numbers.next() % 10 < 3 {
-            change(page, &mut numbers);
+        if damage.below(10) < 3 {
+            change(page, &mut damage);
         }
     }
     bytes
 }
 
-/// What is wrong with a store, of which `check` says it with exit code 1, whatever the library makes of it.
+/// `octavo check` ends with exit code 1 and says that the store is damaged.
 fn is_found(directory: &Path, of: &str) {
     let output = octavo().arg("check").arg(directory).output().unwrap();
     let complaint = complaint(&output);
@@ -51,7 +35,7 @@ fn is_found(directory: &Path, of: &str) {
 }
 
 #[test]
-fn damaged_files_are_found_whatever_their_library_makes_of_them() {
+fn damaged_files_are_found() {
     let parent = tempfile::tempdir().unwrap();
     for (store, name) in [("lmdb", "database.mdb"), ("libmdbx", "database.mdbx")] {
         let directory = parent.path().join(store);
@@ -68,17 +52,17 @@ fn damaged_files_are_found_whatever_their_library_makes_of_them() {
             let file = fs::File::create(&path).unwrap();
             file.write_all_at(bytes, 0).unwrap();
         };
-        for seed in 0..8 {
-            let of = format!("{store} {seed}");
-            let header = |page: &mut [u8], numbers: &mut Numbers| numbers.fill(&mut page[8..24]);
-            write(&damage(&whole, seed, header));
+        for (cut, case) in (0..8).enumerate() {
+            let of = format!("{store} {case}");
+            let header = |page: &mut [u8], damage: &mut Damage| damage.fill(&mut page[8..24]);
+            write(&damaged(&whole, case, header));
             is_found(&directory, &format!("{of}, headers"));
-            write(&damage(&whole, seed, |page, _| page.fill(0)));
+            write(&damaged(&whole, case, |page, _| page.fill(0)));
             is_found(&directory, &format!("{of}, zeros"));
-            write(&damage(&whole, seed, |page, numbers| numbers.fill(page)));
+            write(&damaged(&whole, case, |page, damage| damage.fill(page)));
             is_found(&directory, &format!("{of}, random"));
             // libmdbx makes its file larger than its pages.
-            write(&whole[..whole.len() * (seed as usize + 1) / 20]);
+            write(&whole[..whole.len() / 20 * (cut + 1)]);
             is_found(&directory, &format!("{of}, cut"));
         }
         write(&whole);

@@ -40,7 +40,7 @@ pub use found_caveats::{
     MISSES_AT_DEVICE_WANTED, READS_A_MISS_TOLERATED, SCREENED_TOLERATED, SITTINGS_TOLERATED, WARM,
 };
 pub(crate) use own_rows::of_own;
-pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction, READS_APART};
+pub use per_transaction::{MISSES_THAT_MATTER, OTHERS_READ, PerTransaction};
 pub use ramps::{CellRamp, RampEnd};
 pub use stability::CellStability;
 pub use time::{Tail, TransactionTime};

@@ -29,8 +29,8 @@ fn ycsb(core: Core) -> impl Workload {
 }
 
 /// Purge writes its part of the log in bursts, about one a second; what is measured waits for it. YCSB A with 4
-/// KiB pages had 215.7 bytes a transaction in each of three runs, where 252 to 257 were predicted: the recording's own
-/// pace decides how many bursts it has.
+/// KiB pages had 215.7 bytes a transaction in each of three runs, and 252 to 257 were predicted. Why those are 17 to 19%
+/// more is not known.
 const LOG: f64 = 0.25;
 /// With some thousand pages misses were 0 to 9% off. Pages are written in a few batches a run, 4 to 46%
 /// off: the bound is a factor of 2.2 either way.

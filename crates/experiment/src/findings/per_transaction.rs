@@ -63,9 +63,9 @@ pub const MISSES_THAT_MATTER: f64 = 0.01;
 /// whose reads reached it.
 pub const OTHERS_READ: f64 = 1.25;
 
-/// How far reads are from misses, as a share of these, before they are worth a figure of their own: parts of a
-/// mapped page that are read when they are needed, several pages at once, compaction. Chosen.
-pub const READS_APART: f64 = 0.1;
+/// Reads and misses that differ by more than this share of the misses are both worth telling. Mapped pages are
+/// read in parts, other reads bring several pages, and compaction reads without a miss. Chosen.
+const READS_APART: f64 = 0.1;
 
 impl PerTransaction {
     /// Reads of the device a read of the database, where others read so much that its counters
@@ -97,8 +97,8 @@ impl PerTransaction {
         }
     }
 
-    /// Whether a miss is a read, within [`READS_APART`]: else page sizes that miss as much may read more or
-    /// less often. Also where there were fewer misses than [`MISSES_THAT_MATTER`].
+    /// Whether there are as many reads as misses, within 10%; also where there were fewer misses than
+    /// [`MISSES_THAT_MATTER`].
     pub fn misses_are_reads(&self) -> bool {
         self.misses_that_matter()
             .is_none_or(|misses| (self.reads / misses - 1.0).abs() <= READS_APART)

@@ -10,6 +10,7 @@ use std::{
 };
 
 use crate::{PASSES, PASSES_MADE, complaint, octavo, small_advise};
+use octavo_hostile::damage::Damage;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -83,20 +84,6 @@ fn quiet(mut command: Command) -> Command {
     command
 }
 
-/// Delays from a linear congruential generator (Knuth's MMIX constants): the
-/// kills' moments need no more randomness.
-struct Moments(u64);
-
-impl Moments {
-    fn share(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f64 / f64::from(1 << 24)
-    }
-}
-
 /// One that loads in a second, so that kills hit all of it. What derives pages of 64 KiB
 /// spills what it may have to take back.
 fn advise(directory: &Path) -> Command {
@@ -132,7 +119,7 @@ fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experi
     assert!(output.status.success(), "{}", complaint(&output));
     assert!(begin_alike(&slices(&again, 0), &wanted));
 
-    let mut moments = Moments(20_261_121);
+    let mut moments = Damage::new(20_261_121);
     let mut kills = 0;
     let mut finished = 0;
     while kills < 20 {
@@ -142,7 +129,7 @@ fn after_twenty_kills_every_slice_that_was_kept_is_that_of_an_undisturbed_experi
             let is_new = !directory.exists();
             let mut child = quiet(advise(&directory)).spawn().unwrap();
             if kills < 20 {
-                let moment: Duration = whole.mul_f64(moments.share());
+                let moment = whole * u32::try_from(moments.below(1000)).unwrap() / 1000;
                 while begin.elapsed() < moment {
                     if child.try_wait().unwrap().is_some() {
                         if is_new {

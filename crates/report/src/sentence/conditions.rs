@@ -15,7 +15,7 @@ use octavo_workload::{
 
 use super::{
     caveat::{digested_part, page_cache_did, recorded_part},
-    place::young_passes,
+    place::{from_to, young_passes},
 };
 use crate::{
     naming,
@@ -305,7 +305,7 @@ fn compared(findings: &Findings) -> String {
     format!("{compared}, with {}{within}", list(&references, "or"))
 }
 
-fn data(findings: &Findings) -> String {
+pub(super) fn data(findings: &Findings) -> String {
     let all = findings.snapshots.iter().map(|snapshot| snapshot.size);
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else {
         return "not loaded yet".into();
@@ -313,11 +313,9 @@ fn data(findings: &Findings) -> String {
     let others = [Factor::Database, Factor::Rows].into_iter();
     let others = others.filter(|&factor| findings.plan.count(factor) > 1);
     let varied = [Factor::PageSize].into_iter().chain(others);
-    let size = if least == most {
-        least.to_string()
-    } else {
-        let varied = join(varied.map(Factor::noun), ", ");
-        format!("{least} to {most} by {varied}")
+    let size = match from_to(least, most) {
+        Some(sizes) => sizes + " by " + &join(varied.map(Factor::noun), ", "),
+        None => most.to_string(),
     };
     let memories = findings.plan.memories.iter();
     let times = memories.filter(|memory| memory.get() > 0).map(|memory| {

@@ -25,7 +25,7 @@ use crate::{
     limits::StorageLimits,
     lockstep::{Horizon, Judgement, Screened},
     own_sizes::ChosenSizes,
-    plan::Plan,
+    plan::{Cell, Plan},
     prediction::OtherDisk,
     record::Source,
     store::StoredSnapshot,
@@ -150,6 +150,19 @@ impl Findings {
             None => Some(self),
             Some(place) => self.other_classes.get(place),
         }
+    }
+
+    /// How the database of a cell was run, by name without what it depends on.
+    pub fn conditions_of<'a>(&'a self, cell: &Cell) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let topic = self.plan.conditions_topic(cell);
+        self.database.iter().filter_map(move |(name, value)| {
+            let own = name.strip_prefix(&topic)?;
+            let own = match topic.is_empty() {
+                true => own,
+                false => own.strip_prefix(": ")?,
+            };
+            Some((own, value.as_str()))
+        })
     }
 
     /// Whether its intervals are over hosts, each being one figure.

@@ -776,6 +776,23 @@ mod tests {
     }
 
     #[test]
+    fn commands_are_for_the_version_of_their_cell() {
+        let mut findings = fixture::one_memory();
+        fixture::change_database(&mut findings, |database| database.name = "postgres".into());
+        findings.plan.clients = vec![1, 2];
+        let last = |findings: &Findings| {
+            let blocks = commands(findings, &findings.groups[0]);
+            format!("{:?}", blocks.last())
+        };
+        let of = |clients: &str, version: &str| {
+            (format!("{clients}: server_version"), version.to_owned())
+        };
+        findings.database = vec![of("2 clients", "18.1"), of("1 client", "15.18")];
+        let typed = last(&findings);
+        assert!(typed.contains("shared_buffers = 28672kB"), "{typed}");
+    }
+
+    #[test]
     fn servers_get_their_own_commands() {
         let mut findings = fixture::findings();
         fixture::change_database(&mut findings, |database| database.name = "postgres".into());

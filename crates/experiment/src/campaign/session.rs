@@ -16,7 +16,7 @@ use crate::{
     lockstep::{Slice, WarmUpBlock},
     monitor::Monitor,
     part::{Host, PartOutcome},
-    plan::{Cell, Factor, SnapshotKey},
+    plan::{Cell, SnapshotKey},
     record::{RunRecord, Source},
     store::{LOADED, Store, StoreError},
 };
@@ -365,18 +365,7 @@ impl<'a> Session<'a> {
         cell: &Cell,
         conditions: &[(String, String)],
     ) -> Result<(), StoreError> {
-        let plan = &self.settings.plan;
-        let mut topic = String::from("database");
-        for factor in [
-            Factor::Database,
-            Factor::Storage,
-            Factor::Clients,
-            Factor::Cpus,
-        ] {
-            if plan.count(factor) > 1 {
-                topic += &format!(" {}", plan.level(cell, factor).with_noun());
-            }
-        }
-        self.store.put_facts(&topic, conditions)
+        let topic = format!("database {}", self.settings.plan.conditions_topic(cell));
+        self.store.put_facts(topic.trim_end(), conditions)
     }
 }

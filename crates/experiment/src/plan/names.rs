@@ -90,6 +90,20 @@ impl Plan {
         levels.join(", ")
     }
 
+    /// What the way in which a cell's database was run may depend on: the levels of these factors where
+    /// they vary, which its conditions have before their names. Empty where none does.
+    pub fn conditions_topic(&self, cell: &Cell) -> String {
+        let factors = [
+            Factor::Database,
+            Factor::Storage,
+            Factor::Clients,
+            Factor::Cpus,
+        ];
+        let varied = factors.into_iter().filter(|&of| self.count(of) > 1);
+        let levels = varied.map(|factor| self.level(cell, factor).with_noun());
+        levels.collect::<Vec<_>>().join(" ")
+    }
+
     /// A cell in words: all that varies.
     pub fn cell_name(&self, cell: &Cell) -> String {
         let own = self.level(cell, self.compare).with_noun();

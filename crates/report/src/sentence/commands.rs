@@ -47,7 +47,11 @@ pub(crate) fn commands(findings: &Findings, group: &GroupFindings) -> Vec<Block>
         Some(sizes) => Wanted::Mixed(sizes),
         None => wanted.map_or(Wanted::Present, Wanted::One),
     };
-    let changes = changes(kind, cell, wanted, has_buffer, &findings.database);
+    let facts = findings.conditions_of(cell);
+    let facts: Vec<_> = facts
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let changes = changes(kind, cell, wanted, has_buffer, &facts);
     let mut blocks: Vec<Block> = steps.into_iter().chain(changes).collect();
     // Others name their memory with the cache.
     let mut answers = findings.groups.iter().map(wanted_of);

@@ -249,8 +249,7 @@ fn listed<T: ToString>(items: &[T]) -> String {
 fn data(findings: &Findings) -> String {
     let sizes = || findings.snapshots.iter().map(|of| of.size);
     match (sizes().min(), sizes().max()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-        (Some(size), _) => size.to_string(),
+        (Some(least), Some(most)) => least.up_to(most),
         _ => String::new(),
     }
 }

@@ -888,6 +888,12 @@ mod tests {
             "{said}"
         );
         assert_eq!(of(&findings, "size of the data"), None);
+        // Copies on two file systems differ by a few bytes.
+        for (place, snapshot) in findings.snapshots.iter_mut().enumerate() {
+            snapshot.size = ByteCount::new(196_478_109 + place as u64);
+        }
+        let said = of(&findings, "data").unwrap();
+        assert!(!said.contains(" by page size"), "{said}");
         // Of generated rows there is no copy.
         findings.snapshots.clear();
         assert_eq!(of(&findings, "data").unwrap(), "modeled, not loaded");

@@ -74,6 +74,15 @@ impl ByteCount {
         self.0
     }
 
+    /// From this to `most`, as in `290 MiB to 299 MiB`; one of them where both print alike.
+    pub fn up_to(self, most: Self) -> String {
+        let (least, most) = (self.to_string(), most.to_string());
+        match least == most {
+            true => most,
+            false => format!("{least} to {most}"),
+        }
+    }
+
     /// The sum, or the largest amount when it does not fit.
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -258,6 +267,16 @@ checked_size!(PageSize);
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn sizes_that_print_alike_are_one() {
+        let size = ByteCount::new(196_478_109);
+        // As of copies on two file systems.
+        let copy = ByteCount::new(196_478_130);
+        assert_eq!(size.up_to(copy), size.to_string());
+        let apart = size.up_to(ByteCount::mib(188));
+        assert_eq!(apart, "187.4 MiB to 188 MiB");
+    }
 
     #[test]
     fn sizes_print_in_powers_of_two() {

@@ -15,7 +15,7 @@ use octavo_workload::{
 
 use super::{
     caveat::{digested_part, page_cache_did, recorded_part},
-    place::{from_to, young_passes},
+    place::young_passes,
 };
 use crate::{
     naming,
@@ -305,7 +305,7 @@ fn compared(findings: &Findings) -> String {
     format!("{compared}, with {}{within}", list(&references, "or"))
 }
 
-pub(super) fn data(findings: &Findings) -> String {
+fn data(findings: &Findings) -> String {
     let all = findings.snapshots.iter().map(|snapshot| snapshot.size);
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else {
         return "not loaded yet".into();
@@ -313,10 +313,10 @@ pub(super) fn data(findings: &Findings) -> String {
     let others = [Factor::Database, Factor::Rows].into_iter();
     let others = others.filter(|&factor| findings.plan.count(factor) > 1);
     let varied = [Factor::PageSize].into_iter().chain(others);
-    let size = match from_to(least, most) {
-        Some(sizes) => sizes + " by " + &join(varied.map(Factor::noun), ", "),
-        None => most.to_string(),
-    };
+    let mut size = least.up_to(most);
+    if size != most.to_string() {
+        size = format!("{size} by {}", join(varied.map(Factor::noun), ", "));
+    }
     let memories = findings.plan.memories.iter();
     let times = memories.filter(|memory| memory.get() > 0).map(|memory| {
         let times = least.get() as f64 / memory.get() as f64;

@@ -192,14 +192,7 @@ pub(crate) fn data(findings: &Findings) -> Option<String> {
         sizes.extend(findings.snapshots.iter().map(|of| of.size));
     }
     let (least, most) = (sizes.iter().min()?, sizes.iter().max()?);
-    Some(from_to(*least, *most).unwrap_or_else(|| most.to_string()))
-}
-
-/// `290 MiB to 299 MiB`; `None` where both are written alike, such as copies of one size on two file
-/// systems, which differ by a few bytes.
-pub(super) fn from_to(least: ByteCount, most: ByteCount) -> Option<String> {
-    let (least, most) = (least.to_string(), most.to_string());
-    (least != most).then(|| format!("{least} to {most}"))
+    Some(least.up_to(*most))
 }
 
 /// Passes of copies that were young, which do not count for any group.
@@ -225,22 +218,8 @@ pub(super) fn counted_passes(findings: &Findings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::conditions, *};
+    use super::*;
     use crate::fixture;
-
-    #[test]
-    fn sizes_that_are_written_alike_are_one() {
-        let size = ByteCount::new(196_478_109);
-        assert_eq!(from_to(size, ByteCount::new(196_478_130)), None);
-        let apart = from_to(size, ByteCount::mib(188)).unwrap();
-        assert_eq!(apart.replace('\u{a0}', " "), "187.4 MiB to 188 MiB");
-        let mut findings = fixture::findings();
-        for (place, snapshot) in findings.snapshots.iter_mut().enumerate() {
-            snapshot.size = ByteCount::new(size.get() + place as u64);
-        }
-        let sentence = conditions::data(&findings);
-        assert!(sentence.starts_with(&format!("{size}, at")), "{sentence}");
-    }
 
     #[test]
     fn shares_of_the_data_are_of_the_size_in_the_heading() {

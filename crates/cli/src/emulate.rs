@@ -98,6 +98,7 @@ fn settings(flags: &EmulateFlags, emulator: PathBuf) -> anyhow::Result<Settings>
                 depth: QueueDepth::ONE,
                 range: ByteCount::new(range.get() / size * size),
                 durability: Durability::Device,
+                shift: ByteCount::ZERO,
             })
         }
     };

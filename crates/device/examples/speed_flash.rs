@@ -55,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             depth: QueueDepth::new(DEPTH as u16).ok_or("depth")?,
             range,
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let began = Instant::now();
         device.precondition(&spec, seed)?;

@@ -251,6 +251,7 @@ mod tests {
                 request_size: size,
                 depth: QueueDepth::new(IN_FLIGHT).unwrap(),
                 range_bytes: ByteCount::mib(512).get(),
+                shift_bytes: 0,
                 content: Content::Fresh,
                 first: 0,
                 seed: Seed::new(number),

@@ -24,13 +24,30 @@ pub struct PointSpec {
     /// made by `pwrite` and `fdatasync` whatever the engine, as a database
     /// makes them.
     pub durability: Durability,
+    /// How far each request begins behind a multiple of its size, less than that size; 0 of
+    /// most. So pages lie on a partition that begins there.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub shift: ByteCount,
+}
+
+fn is_zero(bytes: &ByteCount) -> bool {
+    *bytes == ByteCount::ZERO
+}
+
+impl PointSpec {
+    /// Bytes from the beginning of the file up to the end of the first request: a range holds
+    /// as many or more.
+    pub const fn least_range(&self) -> ByteCount {
+        self.request_size.bytes().saturating_add(self.shift)
+    }
 }
 
 /// A text that is not a [`PointSpec`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "point '{text}' is not one, {reason}: write it like 'random read 8K, depth 32, range 16GiB', \
-     'sequential 75/25 64K, depth 1, range 1GiB' or 'random write 4K + fdatasync, depth 1, range 1GiB'"
+     'sequential 75/25 64K, depth 1, range 1GiB', 'random write 4K + fdatasync, depth 1, range 1GiB' \
+     or 'random read 8K, depth 1, range 1GiB, shifted 512'"
 )]
 pub struct ParsePointError {
     text: String,
@@ -49,9 +66,13 @@ impl std::str::FromStr for PointSpec {
         let (what, rest) = text
             .split_once(',')
             .ok_or_else(|| refused("it names no depth".into()))?;
-        let (depth, range) = rest
+        let (depth, rest) = rest
             .split_once(',')
             .ok_or_else(|| refused("it names no range".into()))?;
+        let (range, shift) = match rest.split_once(',') {
+            Some((range, shift)) => (range, Some(shift)),
+            None => (rest, None),
+        };
         let (what, durability) = match what.split_once('+') {
             Some((what, sync)) if sync.trim() == "fdatasync" => (what, Durability::Synced),
             Some((_, other)) => {
@@ -92,17 +113,28 @@ impl std::str::FromStr for PointSpec {
         let range: ByteCount = number("range", range)?
             .parse()
             .map_err(|error| refused(format!("{error}")))?;
-        if range < request_size.bytes() {
-            return Err(refused("its range is smaller than one request".into()));
+        let shift: ByteCount = match shift {
+            Some(shift) => number("shifted", shift)?
+                .parse()
+                .map_err(|error| refused(format!("{error}")))?,
+            None => ByteCount::ZERO,
+        };
+        if shift >= request_size.bytes() {
+            return Err(refused("its shift is not less than one request".into()));
         }
-        Ok(Self {
+        let point = Self {
             mix,
             pattern,
             request_size,
             depth,
             range,
             durability,
-        })
+            shift,
+        };
+        if range < point.least_range() {
+            return Err(refused("its range is smaller than one request".into()));
+        }
+        Ok(point)
     }
 }
 
@@ -115,12 +147,17 @@ impl std::fmt::Display for PointSpec {
             depth,
             range,
             durability,
+            shift,
         } = self;
         write!(f, "{pattern} {mix} {request_size}")?;
         if *durability == Durability::Synced {
             write!(f, " + fdatasync")?;
         }
-        write!(f, ", depth {depth}, range {range}")
+        write!(f, ", depth {depth}, range {range}")?;
+        match *shift {
+            ByteCount::ZERO => Ok(()),
+            shift => write!(f, ", shifted {shift}"),
+        }
     }
 }
 
@@ -155,6 +192,9 @@ mod tests {
             ("random read, depth 1, range 1G", "''"),
             ("random write 8K + sync, depth 1, range 1G", "'sync'"),
             ("random read 8K, depth 1, range 4K", "smaller"),
+            ("random read 8K, depth 1, range 8K, shifted 512", "smaller"),
+            ("random read 8K, depth 1, range 1G, shifted 8K", "not less"),
+            ("random read 8K, depth 1, range 1G, 512", "is no shifted"),
         ] {
             let error = text.parse::<PointSpec>().unwrap_err().to_string();
             assert!(error.contains(named), "{text}: {error}");

@@ -165,6 +165,7 @@ impl Grid {
             }
         }
         self.curves(8 << 10);
+        self.shifted(&[8 << 10]);
         self.add_commit();
     }
 
@@ -186,6 +187,7 @@ impl Grid {
         for bytes in [4 << 10, 8 << 10, 16 << 10] {
             self.curves(bytes);
         }
+        self.shifted(&[4 << 10, 8 << 10, 16 << 10]);
         self.add_commit();
     }
 
@@ -213,6 +215,30 @@ impl Grid {
         }
     }
 
+    /// Of the points with these sizes, alone and 32 at a time, the same with requests that begin
+    /// 512 bytes behind a multiple of their size, or half of it: what a partition costs that
+    /// begins there.
+    fn shifted(&mut self, sizes: &[u32]) {
+        let is_shifted = |point: &&PointSpec| {
+            point.pattern == Pattern::Random
+                && point.mix.only().is_some()
+                && sizes.contains(&point.request_size.get())
+                && [1, 32].contains(&point.depth.get())
+                && point.range == self.file_size
+        };
+        let usual: Vec<PointSpec> = self.points.iter().filter(is_shifted).copied().collect();
+        for point in usual {
+            for shift in [512, point.request_size.get() / 2] {
+                let shift = ByteCount::new(u64::from(shift));
+                let shifted = PointSpec { shift, ..point };
+                let is_allowed = shift.get().is_multiple_of(u64::from(self.alignment));
+                if is_allowed && shifted.least_range() <= point.range {
+                    self.push(shifted);
+                }
+            }
+        }
+    }
+
     fn add(&mut self, mix: Mix, pattern: Pattern, bytes: u32, depth: u16, parts: u64) {
         let (Ok(request_size), Some(depth)) = (RequestSize::new(bytes), QueueDepth::new(depth))
         else {
@@ -229,6 +255,7 @@ impl Grid {
             depth,
             range: ByteCount::new(range),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         });
     }
 
@@ -242,6 +269,7 @@ impl Grid {
                 depth: QueueDepth::ONE,
                 range: self.file_size,
                 durability: Durability::Synced,
+                shift: ByteCount::ZERO,
             });
         }
     }
@@ -282,8 +310,17 @@ mod tests {
                 for point in &points {
                     assert!(distinct.insert(*point), "{point} twice");
                     assert!(point.request_size.get().is_multiple_of(alignment));
-                    assert!(point.request_size.bytes() <= point.range);
+                    assert!(point.least_range() <= point.range);
                     assert!(point.range <= size);
+                    assert!(point.shift.get().is_multiple_of(u64::from(alignment)));
+                    let usual = PointSpec {
+                        shift: ByteCount::ZERO,
+                        ..*point
+                    };
+                    assert!(
+                        points.contains(&usual),
+                        "{point} has nothing to compare with"
+                    );
                 }
                 let small = points.iter().any(|point| point.request_size.get() == 512);
                 assert_eq!(small, alignment == 512 && preset != Preset::Brief);
@@ -298,6 +335,7 @@ mod tests {
             .iter()
             .filter(|point| point.range == ByteCount::mib(8192))
             .filter(|point| point.durability == Durability::Device)
+            .filter(|point| point.shift == ByteCount::ZERO)
             .count();
         assert_eq!(whole, 6 * 12 * 7);
     }

@@ -11,7 +11,7 @@ use crate::{
     limit::Limit,
     point::{Durability, PointSpec},
     preset::Preset,
-    profile::{Access, FORMAT, Means, Point, Profile},
+    profile::{self, Access, FORMAT, Means, Point, Profile},
     request::Operation,
     steady::{self, WINDOW},
     stream::{Load, Stream},
@@ -58,13 +58,15 @@ pub fn measure<D: Device + ?Sized>(
     // What does not fit is refused before a stream is made of it.
     let geometry = device.geometry();
     let length = spec.request_size.get();
-    let Some(last) = spec.range.get().checked_sub(u64::from(length)) else {
+    if spec.range < spec.least_range() {
         return Err(DeviceError::Range {
             length,
             range: spec.range,
         });
-    };
+    }
+    let last = spec.range.get() - u64::from(length);
     geometry.check(Request::read(last - last % geometry.sector.get(), length))?;
+    geometry.check(Request::read(spec.shift.get(), length))?;
     if spec.mix.writes() {
         device.precondition(spec, seed.derive("precondition", 0))?;
     }
@@ -170,6 +172,7 @@ pub fn profile<D: Device + ?Sized>(
             })?;
         points.push(point);
     }
+    let (shifted, points) = profile::apart(points);
     Ok(Profile {
         format: FORMAT,
         date: None,
@@ -191,6 +194,7 @@ pub fn profile<D: Device + ?Sized>(
             ..StorageFacts::default()
         },
         points,
+        shifted,
     })
 }
 
@@ -277,6 +281,7 @@ mod tests {
             depth: QueueDepth::new(8).unwrap(),
             range: ByteCount::mib(64),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let seed = Seed::new(1);
         let point = measure(&mut device, &spec, Effort::default(), seed).unwrap();

@@ -22,6 +22,8 @@ pub struct Load {
     pub depth: QueueDepth,
     /// Requests lie in the file's first bytes up to here.
     pub range_bytes: u64,
+    /// How far each request begins behind a multiple of its size, in bytes.
+    pub shift_bytes: u64,
     /// Content of writes.
     pub content: Content,
     /// Which of the range's requests comes first in a sequence, modulo their number.
@@ -39,6 +41,7 @@ impl Load {
             request_size: spec.request_size,
             depth: spec.depth,
             range_bytes: spec.range.get(),
+            shift_bytes: spec.shift.get(),
             content: Content::Stamped,
             first: 0,
             seed,
@@ -66,6 +69,7 @@ pub struct Stream {
     pattern: Pattern,
     read_percent: u64,
     request_bytes: u32,
+    shift_bytes: u64,
     /// Requests that fit into the range; at least 1.
     count: u64,
     next: u64,
@@ -82,13 +86,14 @@ impl Stream {
     /// If the range holds no request.
     pub fn new(load: &Load, lane: u16, lanes: u16) -> Self {
         let request_bytes = load.request_size.get();
-        let count = load.range_bytes / u64::from(request_bytes);
+        let count = load.range_bytes.saturating_sub(load.shift_bytes) / u64::from(request_bytes);
         assert!(count > 0, "the range holds at least one request");
         Self {
             generator: load.seed.derive("lane", u64::from(lane)).generator(),
             pattern: load.pattern,
             read_percent: u64::from(load.mix.read_percent()),
             request_bytes,
+            shift_bytes: load.shift_bytes,
             count,
             next: (load.first % count + u64::from(lane)) % count,
             stride: u64::from(lanes) % count,
@@ -116,7 +121,7 @@ impl Stream {
             0 => false,
             percent => self.below(100) < percent,
         };
-        let offset = index * u64::from(self.request_bytes);
+        let offset = index * u64::from(self.request_bytes) + self.shift_bytes;
         if read {
             (Operation::Read, Request::read(offset, self.request_bytes))
         } else {
@@ -172,6 +177,7 @@ mod tests {
             request_size: RequestSize::new(4096).unwrap(),
             depth: QueueDepth::ONE,
             range_bytes,
+            shift_bytes: 0,
             content: Content::Stamped,
             first: 0,
             seed: Seed::new(9),
@@ -203,6 +209,24 @@ mod tests {
         assert!(counts.iter().all(|count| (847..=1153).contains(count)));
         let draw = |lane| Stream::new(&load, lane, 2).next_request();
         assert_eq!(draw(0), draw(0));
+    }
+
+    #[test]
+    fn shifted_requests_stay_within_the_range() {
+        for pattern in [Pattern::Random, Pattern::Sequential] {
+            let shifted = Load {
+                shift_bytes: 512,
+                ..load(Mix::WRITE, pattern, 16 * 4096)
+            };
+            let mut stream = Stream::new(&shifted, 0, 1);
+            let mut last = 0;
+            for _ in 0..1_000 {
+                let request = stream.next_request().1;
+                assert_eq!(request.offset % 4096, 512);
+                last = last.max(request.end());
+            }
+            assert_eq!(last, 15 * 4096 + 512);
+        }
     }
 
     #[test]

@@ -257,6 +257,7 @@ fn is_no_slower_with_more_in_flight(name: &str, device: &mut dyn Device) {
             depth: QueueDepth::new(depth).unwrap(),
             range: ByteCount::new(RANGE.min(device.geometry().capacity.get())),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let point = probe::measure(device, &spec, effort, SEED).unwrap();
         point.iops.get()

@@ -93,6 +93,7 @@ fn read_cost(name: &str) -> ReadCost {
             depth: QueueDepth::ONE,
             range: ByteCount::mib(1024),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let mut device = entry.open(SEED);
         let point = probe::measure(device.as_mut(), &spec, Effort::default(), SEED);

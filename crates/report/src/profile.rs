@@ -138,17 +138,17 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
             .iter()
             .flat_map(|limits| limits_found(limits)),
     );
-    let unsteady = profile.points.iter().filter(|of| profile.is_unsteady(of));
+    let points = profile.every_point().count();
+    let unsteady = profile.every_point().filter(|of| profile.is_unsteady(of));
     match unsteady.count() {
         0 => {}
         unsteady => values.push((
             "not steady".into(),
-            format!("{unsteady} of {} points", profile.points.len()),
+            format!("{unsteady} of {points} points"),
         )),
     }
     let mut margins: Vec<f64> = profile
-        .points
-        .iter()
+        .every_point()
         .filter_map(|of| profile.margin(of))
         .collect();
     margins.sort_by(f64::total_cmp);
@@ -165,7 +165,7 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
     }
     // By Little's law as many are in flight as were wanted, unless some took longer than the
     // measurement, or begun before it.
-    let stalled = profile.points.iter().filter(|of| {
+    let stalled = profile.every_point().filter(|of| {
         let wanted = f64::from(of.spec.depth.get());
         !(IN_FLIGHT_LEAST * wanted..=wanted / IN_FLIGHT_LEAST).contains(&of.in_flight)
     });
@@ -174,9 +174,8 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
         values.push((
             "stalls".into(),
             format!(
-                "at {stalled} of {} points requests stalled: rate and latency there are of \
-                 different moments",
-                profile.points.len()
+                "at {stalled} of {points} points requests stalled: rate and latency there are of \
+                 different moments"
             ),
         ));
     }

@@ -13,7 +13,7 @@ use octavo_device::{
     steady,
 };
 use octavo_storage::{calibrate::measure, engine::Engine, target::Target};
-use octavo_units::{QueueDepth, Seed};
+use octavo_units::{ByteCount, QueueDepth, Seed};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         depth: QueueDepth::new(depth.parse()?).ok_or("depth 0 keeps nothing in flight")?,
         range: target.size(),
         durability: Durability::Device,
+        shift: ByteCount::ZERO,
     };
     let seconds = Duration::try_from_secs_f64(seconds.parse()?)?;
     let timing = Timing {

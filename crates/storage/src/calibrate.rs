@@ -25,7 +25,7 @@ use octavo_device::{
     limit::{self, Limit, Trial},
     point::{Durability, PointSpec},
     preset::{Preset, Timing},
-    profile::{Access, FORMAT, Point, Profile},
+    profile::{self, Access, FORMAT, Point, Profile},
     request::{Mix, Pattern},
     steady,
     stream::{Content, Load},
@@ -220,6 +220,7 @@ pub fn calibrate(
         }
     }
     let points = measured.into_iter().map(Point::median_of).collect();
+    let (shifted, points) = profile::apart(points);
     let system = rustix::system::uname();
     Ok(Profile {
         format: FORMAT,
@@ -245,6 +246,7 @@ pub fn calibrate(
         limits,
         storage: Location::find(directory).facts,
         points,
+        shifted,
     })
 }
 
@@ -305,6 +307,7 @@ fn find_limits(
             request_size: size,
             depth: QueueDepth::new(limit::IN_FLIGHT).unwrap_or(QueueDepth::ONE),
             range_bytes: target.size().get(),
+            shift_bytes: 0,
             content: Content::Fresh,
             first: 0,
             seed: seed.derive("trial", number),
@@ -483,6 +486,7 @@ pub fn fill(
         request_size: RequestSize::new(FILL_BYTES).expect("128 KiB is a request size"),
         depth: FILL_DEPTH,
         range_bytes: size.get(),
+        shift_bytes: 0,
         content: Content::Fresh,
         first: 0,
         seed,
@@ -529,13 +533,14 @@ fn check(spec: &PointSpec, target: &Target) -> Result<(), CalibrateError> {
     if spec.range > target.size() {
         return refused(format!("exceeds the file of {}", target.size()));
     }
-    if spec.request_size.bytes() > spec.range {
+    if spec.least_range() > spec.range {
         return refused("has a range smaller than one request".to_owned());
     }
-    if !spec.request_size.get().is_multiple_of(target.alignment()) {
+    let alignment = u64::from(target.alignment());
+    let is_allowed = |bytes: ByteCount| bytes.get().is_multiple_of(alignment);
+    if !is_allowed(spec.request_size.bytes()) || !is_allowed(spec.shift) {
         return refused(format!(
-            "is not allowed here: direct requests are multiples of {} bytes",
-            target.alignment()
+            "is not allowed here: direct requests are, and begin at, multiples of {alignment} bytes"
         ));
     }
     Ok(())

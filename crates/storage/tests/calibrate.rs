@@ -25,6 +25,7 @@ fn spec(mix: Mix, pattern: Pattern, depth: u16, durability: Durability) -> Point
         depth: QueueDepth::new(depth).unwrap(),
         range: FILE,
         durability,
+        shift: ByteCount::ZERO,
     }
 }
 

@@ -69,6 +69,17 @@ pub struct Profile {
     /// The measured points in the order of measuring.
     #[serde(default)]
     pub points: Vec<Point>,
+    /// Points whose requests are shifted, which say what alignment is worth. They are apart, as
+    /// all that is made of a profile is made of the others.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub shifted: Vec<Point>,
+}
+
+/// Points of shifted requests, and the others.
+pub fn apart(points: Vec<Point>) -> (Vec<Point>, Vec<Point>) {
+    points
+        .into_iter()
+        .partition(|point| point.spec.shift != ByteCount::ZERO)
 }
 
 /// How the requests of a profile were made.
@@ -228,7 +239,16 @@ impl Profile {
         if format != i64::from(FORMAT) {
             return Err(ProfileError::Format { found: format });
         }
-        Ok(toml::from_str(text)?)
+        let mut profile: Self = toml::from_str(text)?;
+        let mut points = std::mem::take(&mut profile.points);
+        points.append(&mut profile.shifted);
+        (profile.shifted, profile.points) = apart(points);
+        Ok(profile)
+    }
+
+    /// All points, shifted ones last.
+    pub fn every_point(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().chain(&self.shifted)
     }
 
     /// Whether a point was not steady. Of rounds that are too short to say it is not said,
@@ -412,6 +432,7 @@ pub(super) mod tests {
             depth: QueueDepth::new(depth).unwrap(),
             range: ByteCount::mib(1024),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         }
     }
 
@@ -436,7 +457,22 @@ pub(super) mod tests {
                 ..StorageFacts::default()
             },
             points,
+            shifted: Vec::new(),
         }
+    }
+
+    #[test]
+    fn shifted_points_are_apart_wherever_a_file_has_them() {
+        let usual = point(spec(Mix::READ, Pattern::Random, 8192, 1), 10_000.0);
+        let mut shifted = usual.clone();
+        shifted.spec.shift = ByteCount::new(512);
+        let mut profile = profile(vec![usual, shifted.clone()]);
+        let text = profile.to_toml();
+        profile.shifted = vec![shifted];
+        profile.points.truncate(1);
+        assert_eq!(Profile::from_toml(&text).unwrap(), profile);
+        let text = profile.to_toml();
+        assert_eq!(Profile::from_toml(&text).unwrap(), profile);
     }
 
     #[test]

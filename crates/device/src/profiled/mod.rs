@@ -114,14 +114,14 @@ pub enum ProfiledError {
 
 /// Refuses points that nothing can be made of.
 pub(crate) fn check(profile: &Profile) -> Result<(), ProfiledError> {
-    for Point { spec, iops, .. } in &profile.points {
+    for Point { spec, iops, .. } in profile.every_point() {
         if !(1e-3..=1e9).contains(&iops.get()) {
             return Err(ProfiledError::Rate {
                 point: Box::new(*spec),
                 iops: iops.get(),
             });
         }
-        if spec.range < spec.request_size.bytes() || spec.range > profile.file_bytes {
+        if spec.range < spec.least_range() || spec.range > profile.file_bytes {
             return Err(ProfiledError::Range(Box::new(*spec), profile.file_bytes));
         }
     }

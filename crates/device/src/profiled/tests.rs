@@ -75,6 +75,7 @@ fn profile(specs: Vec<PointSpec>) -> Profile {
         duration_s: 0.0,
         limits: None,
         storage: StorageFacts::default(),
+        shifted: Vec::new(),
         points: points.collect(),
     }
 }
@@ -124,6 +125,7 @@ fn requests_between_the_points_lie_between_them() {
             depth: QueueDepth::new(depth).unwrap(),
             range: FILE,
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let point = probe::measure(&mut device, &spec, EFFORT, Seed::new(2)).unwrap();
         point.iops.get()

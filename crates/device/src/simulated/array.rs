@@ -311,6 +311,7 @@ mod tests {
             depth: QueueDepth::new(depth).unwrap(),
             range: ByteCount::mib(8192),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let point = probe::measure(device, &spec, Effort::default(), Seed::new(2)).unwrap();
         (point.iops.get(), point.latency.us_mean)

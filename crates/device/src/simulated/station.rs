@@ -253,6 +253,7 @@ pub(crate) mod tests {
             depth: QueueDepth::new(depth).unwrap(),
             range: ByteCount::mib(1024),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         let mut device = parameters.open(Seed::new(1));
         let effort = Effort {

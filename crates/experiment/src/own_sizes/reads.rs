@@ -47,6 +47,7 @@ fn points(sizes: &[PageSize], clients: u32, range: ByteCount, depth_max: u16) ->
             depth: QueueDepth::new(depth).unwrap_or(QueueDepth::ONE),
             range,
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         })
     };
     sizes.iter().filter_map(point).collect()

@@ -90,6 +90,7 @@ pub fn random_reads<D: Device + ?Sized>(
         depth: QueueDepth::new(depth).unwrap_or(QueueDepth::ONE),
         range,
         durability: Durability::Device,
+        shift: ByteCount::ZERO,
     };
     let point = probe::measure(device, &spec, Effort::default(), seed)?;
     Ok(RandomReads {

@@ -37,6 +37,7 @@ fn load(mix: Mix, pattern: Pattern, depth: u16) -> Load {
         request_size: RequestSize::new(4096).unwrap(),
         depth: QueueDepth::new(depth).unwrap(),
         range_bytes: FILE_BYTES,
+        shift_bytes: 0,
         content: Content::Fresh,
         first: 0,
         seed: Seed::new(3),

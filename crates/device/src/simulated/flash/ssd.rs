@@ -388,6 +388,12 @@ impl<T: Translation> Device for Ssd<T> {
     fn precondition(&mut self, spec: &PointSpec, seed: Seed) -> Result<(), DeviceError> {
         let length = spec.request_size.get();
         let range = spec.range.get();
+        if spec.range < spec.least_range() {
+            return Err(DeviceError::Range {
+                length,
+                range: spec.range,
+            });
+        }
         self.geometry.check(Request::write(
             range.saturating_sub(u64::from(length)) / self.geometry.sector.get()
                 * self.geometry.sector.get(),

@@ -496,10 +496,11 @@ impl Device for Raid {
         let size = u64::from(spec.request_size.get()).min(unit) as u32;
         // A unit that no request has the size of leaves the size as it is.
         member.request_size = RequestSize::new(size).unwrap_or(spec.request_size);
+        member.shift = ByteCount::new(spec.shift.get() % u64::from(size.max(1)));
         let rows = spec.range.get().div_ceil(columns * unit);
         member.range = ByteCount::new(rows * unit)
             .min(self.members.geometry().capacity)
-            .max(member.request_size.bytes());
+            .max(member.least_range());
         self.members.precondition(&member, seed)?;
         if spec.mix.writes() {
             self.fill(spec, seed.derive("cache", 0));

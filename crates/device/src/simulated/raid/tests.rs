@@ -108,6 +108,7 @@ fn a_processor_and_a_link_serve_one_after_the_other() {
         depth: QueueDepth::new(depth).unwrap(),
         range: ByteCount::mib(4),
         durability: Durability::Device,
+        shift: ByteCount::ZERO,
     };
     let rate = |device: &mut dyn Device, spec| {
         probe::measure(device, &spec, Effort::default(), Seed::new(3))
@@ -137,6 +138,7 @@ fn a_full_cache_goes_as_fast_as_the_members() {
         depth: QueueDepth::new(8).unwrap(),
         range: ByteCount::mib(4),
         durability: Durability::Device,
+        shift: ByteCount::ZERO,
     };
     let point = probe::measure(&mut *device, &spec, Effort::default(), Seed::new(3)).unwrap();
     // Sixteen dirty blocks circulate among four members of 100 us: a closed
@@ -206,6 +208,7 @@ fn a_cache_is_full_after_a_load_of_writes() {
         depth: QueueDepth::new(8).unwrap(),
         range: ByteCount::mib(4),
         durability: Durability::Device,
+        shift: ByteCount::ZERO,
     };
     let effort = Effort {
         ramp: 0,

@@ -244,6 +244,7 @@ mod tests {
             depth: QueueDepth::new(depth).unwrap(),
             range: ByteCount::mib(8192),
             durability: Durability::Device,
+            shift: ByteCount::ZERO,
         };
         probe::measure(device, &spec, Effort::default(), Seed::new(2))
             .unwrap()

@@ -90,6 +90,7 @@ fn spec(mix: Mix, request_size: u32, depth: u16, range: u64) -> PointSpec {
         depth: QueueDepth::new(depth).unwrap(),
         range: ByteCount::new(range),
         durability: Durability::Device,
+        shift: ByteCount::ZERO,
     }
 }
 

@@ -310,3 +310,50 @@ fn cached_writes_are_reordered_more_freely_than_reads() {
     assert!((350.0..440.0).contains(&writes), "{writes}");
     assert!(writes > reads, "{writes} {reads}");
 }
+
+#[test]
+fn a_write_of_a_part_of_a_sector_comes_a_revolution_later() {
+    // Without a write cache, 512 bytes alone: of the media's sectors of 4 KiB the first is read,
+    // and written when it comes by again. A revolution of 15,000 rpm takes 4 ms.
+    let sectors = (
+        "sector_bytes = [512, ",
+        "physical_sector_bytes = [4096, \"test\"]\nsector_bytes = [512, ",
+    );
+    let revolution_ns = 4_000_000;
+    let took = |entry: &Entry, request: Request| {
+        let mut device = entry.open(SEED);
+        (
+            one_by_one(&mut *device, [request].into_iter())[0],
+            device.counters(),
+        )
+    };
+    let (plain, large) = (cheetah(&[]), cheetah(&[sectors]));
+    for (offset, length, parts) in [(4096, 4096, false), (4096, 512, true), (4608, 4096, true)] {
+        let request = Request::write(offset, length);
+        let (at_once, before) = took(&plain, request);
+        let (at, counters) = took(&large, request);
+        assert_eq!(before.media_read_bytes, 0);
+        if parts {
+            let whole =
+                u64::from(length).next_multiple_of(4096) + if offset == 4608 { 4096 } else { 0 };
+            assert_eq!(
+                (counters.media_read_bytes, counters.media_written_bytes),
+                (whole, whole)
+            );
+            let later = at - at_once;
+            assert!(
+                later.abs_diff(revolution_ns) < revolution_ns / 20,
+                "{offset}: {later}"
+            );
+        } else {
+            assert_eq!(at, at_once);
+        }
+        let read = Request::read(offset, length);
+        assert_eq!(took(&large, read).0, took(&plain, read).0);
+    }
+    // What was read for the last one is in memory.
+    let mut device = large.open(SEED);
+    let log = (0..8).map(|sector| Request::write(sector * 512, 512));
+    one_by_one(&mut *device, log);
+    assert_eq!(device.counters().media_read_bytes, 4096);
+}

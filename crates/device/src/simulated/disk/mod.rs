@@ -61,6 +61,10 @@ pub struct Disk {
     /// Nanoseconds of a byte between memory and host, times 2^32.
     byte_ns: u64,
     segment_sectors: u64,
+    /// Sectors of the host in one on the media.
+    physical_sectors: u64,
+    /// Of these, those that the last write of parts of some left in memory.
+    rewritten: Option<Extent>,
     write_cache: WriteCache,
     dirty_max: usize,
 
@@ -114,6 +118,8 @@ impl Disk {
             segment_sectors: *parameters.read_buffer_bytes
                 / u64::from(*parameters.read_segments)
                 / sector,
+            rewritten: None,
+            physical_sectors: parameters.physical_sector() / sector,
             write_cache: *parameters.write_cache,
             dirty_max: usize::from(*parameters.write_cache_commands),
             now: Moment::START,
@@ -396,16 +402,57 @@ impl Disk {
             motion,
             ..
         } = *waiting;
-        let passed = self.mechanism.transfer(self.arm, at, spot, sectors, motion);
+        let passed = match (motion, self.whole(waiting)) {
+            (Motion::Write, Some(whole)) => self.rewrite(at, whole),
+            _ => {
+                let passed = self.mechanism.transfer(self.arm, at, spot, sectors, motion);
+                self.count(motion, sectors);
+                passed
+            }
+        };
         self.work(at, passed.at);
         self.arm = passed.arm;
         self.free_at = passed.at;
+        passed
+    }
+
+    /// The sectors of the media of which a request has parts, if it has any in part.
+    #[inline]
+    fn whole(&self, waiting: &Waiting) -> Option<Extent> {
+        let physical = self.physical_sectors;
+        let whole = Extent {
+            first: waiting.first / physical * physical,
+            end: waiting.end().next_multiple_of(physical),
+        };
+        (whole.first < waiting.first || waiting.end() < whole.end).then_some(whole)
+    }
+
+    /// Reads sectors of the media, unless the last such write left all of them in memory, and
+    /// writes them, which is a revolution later.
+    fn rewrite(&mut self, at: u64, whole: Extent) -> Passed {
+        let spot = self.mechanism.layout.spot(whole.first);
+        let sectors = (whole.end - whole.first) as u32;
+        let (mut arm, mut began) = (self.arm, at);
+        if !self.rewritten.is_some_and(|last| last.holds(whole)) {
+            let read = self
+                .mechanism
+                .transfer(arm, began, spot, sectors, Motion::Read);
+            (arm, began) = (read.arm, read.at);
+            self.count(Motion::Read, sectors);
+        }
+        self.rewritten = Some(whole);
+        self.count(Motion::Write, sectors);
+        self.mechanism
+            .transfer(arm, began, spot, sectors, Motion::Write)
+    }
+
+    #[inline]
+    fn count(&mut self, motion: Motion, sectors: u32) {
         let bytes = u64::from(sectors) * self.geometry.sector.get();
         match motion {
             Motion::Read => self.counters.media_read_bytes += bytes,
             Motion::Write => self.counters.media_written_bytes += bytes,
         }
-        passed
     }
 
     /// Lets the next thing happen, if it does by `until`, or for services

@@ -17,6 +17,10 @@ parameters! {
         pub capacity_bytes: Sourced<u64> = 1 << 20..=1 << 50,
         /// Bytes of a sector.
         pub sector_bytes: Sourced<u32> = 512..=65_536,
+        /// Bytes of a sector on the media, where that is larger (512e): a write of a part reads
+        /// it first, and comes a revolution later.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub physical_sector_bytes: Option<Sourced<u32>> = 512..=65_536,
         /// Surfaces that hold data.
         pub heads: Sourced<u32> = 1..=64,
         /// Revolutions per minute.
@@ -95,6 +99,19 @@ impl Parameters {
             sector,
             "it is a power of two that divides capacity_bytes",
         )?;
+        let physical = self.physical_sector();
+        require(
+            physical.is_power_of_two() && self.capacity_bytes.is_multiple_of(physical),
+            "physical_sector_bytes",
+            physical,
+            "it is a power of two that divides capacity_bytes",
+        )?;
+        require(
+            physical >= sector,
+            "physical_sector_bytes",
+            physical,
+            format!("it is at least sector_bytes, which is {sector}"),
+        )?;
         macro_rules! at_most {
             ($($less:ident <= $more:ident,)*) => {$(
                 let most = *self.$more;
@@ -111,6 +128,12 @@ impl Parameters {
             head_switch_read_ms <= head_switch_write_ms,
         }
         self.build().map(drop)
+    }
+
+    /// Bytes of a sector on the media.
+    pub(super) fn physical_sector(&self) -> u64 {
+        let given = self.physical_sector_bytes.as_ref();
+        u64::from(given.map_or(*self.sector_bytes, |of| of.value))
     }
 
     pub(super) fn build(&self) -> Result<Mechanism, Impossible> {

@@ -20,6 +20,7 @@ pub(super) const DEVICES: Texts = texts!["catalog":
     "cubrid-ssd",
     "ec",
     "flasharray-2012",
+    "flasharray-4k",
     "gp2-100",
     "gp3-16000",
     "gp3-3000",

@@ -36,9 +36,9 @@ pub(crate) fn named(name: &str) -> anyhow::Result<Entry> {
 
 /// A device to emulate, checked and kept so that it is found from anywhere.
 pub(crate) fn storage(device: &str) -> anyhow::Result<String> {
-    let entry = named(device)?;
-    if entry.name == device {
-        return Ok(entry.name);
+    named(device)?;
+    if !entry::is_in_file(device) {
+        return Ok(device.to_owned());
     }
     std::path::absolute(device)
         .ok()

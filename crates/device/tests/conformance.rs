@@ -28,6 +28,15 @@ fn every_entry_of_the_catalog_conforms() {
 }
 
 #[test]
+fn partitions_conform() {
+    for (name, offset) in [("nvme-tlc", 512), ("raid0-8x15k", 1 << 20)] {
+        let entry = catalog::find(name).unwrap();
+        let entry = entry.from_byte(ByteCount::new(offset)).unwrap();
+        conforms(&entry.name, &|seed| entry.open(seed));
+    }
+}
+
+#[test]
 fn a_profile_conforms() {
     let settings = ProfileSettings {
         limits: Vec::new(),

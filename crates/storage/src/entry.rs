@@ -54,11 +54,27 @@ pub enum NamedError {
 }
 
 /// The device that a user names: one of the catalog, or the file at a path,
-/// which has a `/` or ends in `.toml`.
+/// which has a `/` or ends in `.toml`. With `@` and a size behind it, it is meant from that byte
+/// on, as a partition that begins there.
 ///
 /// # Errors
-/// An unknown name, a file that cannot be read, or an entry that is not valid.
+/// An unknown name, a file that cannot be read, an entry that is not valid, or a byte from which
+/// on it cannot be meant.
 pub fn named(text: &str) -> Result<Entry, NamedError> {
+    let (device, offset) = catalog::split_offset(text);
+    let entry = whole(device)?;
+    match offset {
+        Some(offset) => Ok(entry.from_byte(offset)?),
+        None => Ok(entry),
+    }
+}
+
+/// Whether [`named`] reads a file for this text.
+pub fn is_in_file(text: &str) -> bool {
+    catalog::as_file(catalog::split_offset(text).0).is_some()
+}
+
+fn whole(text: &str) -> Result<Entry, NamedError> {
     match catalog::as_file(text) {
         Some(path) => {
             let text = read(path).map_err(|error| match error {

@@ -15,7 +15,8 @@ use crate::{
     limit::Limit,
     power::{Draw, Power},
     simulated::{
-        Disk, Raid, array, constant, disk, flash, members::Members, raid, station, volume,
+        Disk, Partition, Raid, array, constant, disk, flash, members::Members, partition, raid,
+        station, volume,
     },
     sourced::{Impossible, Sourced, require},
 };
@@ -45,6 +46,8 @@ pub struct Entry {
     volume: Option<volume::Parameters>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     station: Option<station::Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    partition: Option<partition::Parameters<Member>>,
     /// What it draws; of an array, besides its members.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power: Option<Power>,
@@ -71,6 +74,8 @@ pub enum Model<'a> {
     Volume(&'a volume::Parameters),
     /// Queues before a host, a link and servers.
     Station(&'a station::Parameters),
+    /// A part of another device.
+    Partition(&'a partition::Parameters<Member>),
 }
 
 /// Why a text is not a device.
@@ -125,6 +130,7 @@ const MODELS: &[&str] = &[
     "[array]",
     "[volume]",
     "[station]",
+    "[partition]",
 ];
 
 /// What is left free beside data: logs, and what transactions add. Chosen.
@@ -178,6 +184,7 @@ impl Entry {
             Model::Array(parameters) => parameters.check(),
             Model::Volume(parameters) => parameters.check(),
             Model::Station(parameters) => parameters.check(),
+            Model::Partition(parameters) => check_partition(parameters),
         }
         .map_err(|impossible| impossible.within(model.name()))
         .and_then(|()| self.power.as_ref().map_or(Ok(()), Power::check))
@@ -198,6 +205,10 @@ impl Entry {
                 let unit = *raid.stripe_unit_bytes;
                 return Ok(((capacity / unit * unit).saturating_mul(columns), sector));
             }
+            Model::Partition(partition) => {
+                let (capacity, sector) = partition.member.entry()?.extent()?;
+                return Ok((capacity.saturating_sub(*partition.offset_bytes), sector));
+            }
             _ => self.open(Seed::new(0)).geometry(),
         };
         Ok((geometry.capacity.get(), geometry.sector.get()))
@@ -207,14 +218,15 @@ impl Entry {
     pub(crate) fn devices(&self) -> u64 {
         match self.models() {
             Ok(Model::Raid(raid)) => raid.member.devices(*raid.members),
+            Ok(Model::Partition(partition)) => partition.member.devices(1),
             _ => 1,
         }
     }
 
-    /// A station, as [`fit`](crate::fit) makes them.
-    pub(crate) fn station(name: &str, title: String, parameters: station::Parameters) -> Self {
+    /// A device without a model yet.
+    fn empty(name: String, title: String) -> Self {
         Self {
-            name: name.to_owned(),
+            name,
             title,
             study: None,
             constant: None,
@@ -223,10 +235,40 @@ impl Entry {
             raid: None,
             array: None,
             volume: None,
-            station: Some(parameters),
+            station: None,
+            partition: None,
             power: None,
             published: Vec::new(),
         }
+    }
+
+    /// A station, as [`fit`](crate::fit) makes them.
+    pub(crate) fn station(name: &str, title: String, parameters: station::Parameters) -> Self {
+        Self {
+            station: Some(parameters),
+            ..Self::empty(name.to_owned(), title)
+        }
+    }
+
+    /// The same device from this byte on, as a partition of it; its name goes on with `@` and
+    /// the byte.
+    ///
+    /// # Errors
+    /// An offset that is no whole sectors or beyond the device, or a model that
+    /// [has no blocks](Self::has_blocks).
+    pub fn from_byte(self, offset: ByteCount) -> Result<Self, EntryError> {
+        let bytes = offset.get();
+        let title = format!("{}, from byte {bytes} on", self.title);
+        let partition = Self {
+            study: self.study.clone(),
+            partition: Some(partition::Parameters {
+                offset_bytes: Sourced::new(bytes, "asked for"),
+                member: Member::Nested(Box::new(self.clone())),
+            }),
+            ..Self::empty(format!("{}@{bytes}", self.name), title)
+        };
+        partition.check()?;
+        Ok(partition)
     }
 
     /// The entry as TOML.
@@ -252,7 +294,10 @@ impl Entry {
     pub fn rotates(&self) -> bool {
         match self.model() {
             Model::Disk(_) => true,
-            Model::Raid(raid) => raid.member.entry().is_ok_and(|member| member.rotates()),
+            Model::Raid(raid::Parameters { member, .. })
+            | Model::Partition(partition::Parameters { member, .. }) => {
+                member.entry().is_ok_and(|member| member.rotates())
+            }
             _ => false,
         }
     }
@@ -274,6 +319,10 @@ impl Entry {
                     .map(together)
                     .collect()
             }
+            Model::Partition(partition) => {
+                let member = partition.member.entry().map(|member| member.limits());
+                member.unwrap_or_default()
+            }
             _ => Vec::new(),
         }
     }
@@ -287,6 +336,7 @@ impl Entry {
             self.array.as_ref().map(Model::Array),
             self.volume.as_ref().map(Model::Volume),
             self.station.as_ref().map(Model::Station),
+            self.partition.as_ref().map(Model::Partition),
         ]
         .into_iter()
         .flatten();
@@ -311,6 +361,7 @@ impl Entry {
                 let members = parameters.member.draw()?.times(*parameters.members);
                 Some(members.plus(own.unwrap_or_default()))
             }
+            Model::Partition(partition) => own.or_else(|| partition.member.draw()),
             _ => own,
         }
     }
@@ -328,6 +379,7 @@ impl Entry {
                     (flash.capacity_bytes.value as f64 * share) as u64,
                 ))
             }
+            Model::Partition(partition) => partition.member.entry().ok()?.spare(),
             Model::Raid(_) if self.rotates() => None,
             Model::Raid(_) | Model::Array(_) => Some(ByteCount::ZERO),
             _ => None,
@@ -355,7 +407,11 @@ impl Entry {
         let needed = data.saturating_add(ROOM);
         let capacity = self.open(Seed::new(0)).geometry().capacity.get().max(1);
         let times = needed.get().div_ceil(capacity).next_power_of_two();
-        if let Some(raid) = &mut self.raid
+        if let Some(partition) = &mut self.partition
+            && let Member::Nested(member) = &mut partition.member
+        {
+            **member = member.clone().holding(data);
+        } else if let Some(raid) = &mut self.raid
             && let Member::Nested(member) = &mut raid.member
             && let Some(flash) = &mut member.flash
         {
@@ -374,8 +430,43 @@ impl Entry {
             Model::Array(parameters) => Box::new(parameters.open(seed)),
             Model::Volume(parameters) => Box::new(parameters.open(seed)),
             Model::Station(parameters) => Box::new(parameters.open(seed)),
+            Model::Partition(partition) => Box::new(Partition::new(
+                ByteCount::new(*partition.offset_bytes),
+                partition.member.open_one(seed),
+            )),
         }
     }
+
+    /// Whether its model has blocks, so that it says what requests cost that are not aligned:
+    /// those of volumes, stations and constant times do not, nor does what is made of them.
+    pub fn has_blocks(&self) -> bool {
+        match self.model() {
+            Model::Constant(_) | Model::Volume(_) | Model::Station(_) => false,
+            Model::Disk(_) | Model::Flash(_) | Model::Array(_) => true,
+            Model::Raid(raid::Parameters { member, .. })
+            | Model::Partition(partition::Parameters { member, .. }) => {
+                member.entry().is_ok_and(|member| member.has_blocks())
+            }
+        }
+    }
+}
+
+/// Refuses partitions of what has no blocks, and that do not begin with a sector.
+fn check_partition(partition: &partition::Parameters<Member>) -> Result<(), Impossible> {
+    partition.member.check(1)?;
+    let member = partition.member.entry()?;
+    let (capacity, sector) = member.extent()?;
+    partition.check(capacity, sector)?;
+    require(
+        member.has_blocks(),
+        "member",
+        &member.name,
+        format!(
+            "the model of a {} has no blocks, so that it does not know what alignment is worth: \
+             leave the offset out, or name flash, a disk or an array",
+            member.model().name()
+        ),
+    )
 }
 
 /// Refuses stripes and writes that are no whole sectors of the members, and members that
@@ -409,6 +500,7 @@ impl Model<'_> {
             Self::Array(_) => "array",
             Self::Volume(_) => "volume",
             Self::Station(_) => "station",
+            Self::Partition(_) => "partition",
         }
     }
 }
@@ -524,6 +616,18 @@ impl Member {
         )
     }
 
+    /// One of them, at rest.
+    ///
+    /// # Panics
+    /// For a name that is not in the catalog, which
+    /// [`Self::check`] refuses.
+    fn open_one(&self, seed: Seed) -> Box<dyn Device + Send> {
+        let entry = self
+            .entry()
+            .expect("members are checked when an entry is made");
+        entry.open(seed)
+    }
+
     /// So many of them, at rest, each with a seed of its own.
     ///
     /// # Panics
@@ -608,6 +712,44 @@ mod tests {
             assert!(text.contains(from), "{from}");
             let error = Entry::from_toml(&text.replace(from, to)).unwrap_err();
             assert!(error.to_string().contains(named), "{from} {to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_partition_is_the_device_from_a_sector_on() {
+        let sata = find("sata-tlc").unwrap();
+        let partition = sata.clone().from_byte(ByteCount::kib(4)).unwrap();
+        assert_eq!(partition.name, "sata-tlc@4096");
+        assert_eq!(Entry::from_toml(&partition.to_toml()).unwrap(), partition);
+        assert_eq!(partition.draw(), sata.draw());
+        assert_eq!(partition.spare(), sata.spare());
+        let geometry = partition.open(Seed::new(1)).geometry();
+        let whole = sata.open(Seed::new(1)).geometry();
+        assert_eq!(
+            geometry.capacity,
+            whole.capacity.saturating_sub(ByteCount::kib(4))
+        );
+        assert_eq!(partition.extent().unwrap().0, geometry.capacity.get());
+        let again = partition.from_byte(ByteCount::kib(1)).unwrap();
+        assert_eq!(again.name, "sata-tlc@4096@1024");
+        assert!(
+            find("raid0-8x15k")
+                .unwrap()
+                .from_byte(ByteCount::new(512))
+                .unwrap()
+                .rotates()
+        );
+        for (name, offset, named) in [
+            ("sata-tlc", 0, "at least 1"),
+            ("sata-tlc", 100, "sectors of 512"),
+            ("sata-tlc", 1 << 60, "sectors of 512"),
+            ("gp3-3000", 512, "a volume has no blocks"),
+            ("instant", 512, "a constant has no blocks"),
+            ("vondra-xeon", 512, "has no blocks"),
+        ] {
+            let error = find(name).unwrap().from_byte(ByteCount::new(offset));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(named), "{name}@{offset}: {error}");
         }
     }
 

@@ -16,4 +16,4 @@ mod texts;
 pub use compare::{Compared, SimulateError};
 pub use entry::{Entry, EntryError, Member, Model, Parameter, find};
 pub use published::{Figure, Published, Relation};
-pub use texts::{as_file, names};
+pub use texts::{as_file, names, split_offset};

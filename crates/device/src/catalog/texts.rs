@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use octavo_units::ByteCount;
+
 /// Texts of files, each with its name, in the order in which they are listed.
 pub(super) struct Texts(&'static [(&'static str, &'static str)]);
 
@@ -82,6 +84,18 @@ impl Texts {
             .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, known)| known)
+    }
+}
+
+/// The device that a text like `nvme-tlc@512` or `./mine.toml@1MiB` names, and the byte from which on
+/// it is meant: behind the last `@`, if a size is there.
+pub fn split_offset(text: &str) -> (&str, Option<ByteCount>) {
+    let parts = text
+        .rsplit_once('@')
+        .and_then(|(device, offset)| Some((device, offset.parse().ok()?)));
+    match parts {
+        Some((device, offset)) => (device, Some(offset)),
+        None => (text, None),
     }
 }
 

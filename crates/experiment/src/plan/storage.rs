@@ -7,6 +7,7 @@ use std::{
     str::FromStr,
 };
 
+use octavo_device::catalog;
 use octavo_storage::file_system::{FileSystem, HERE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -200,12 +201,18 @@ impl fmt::Display for Storage {
     }
 }
 
-/// A device's name, or that of its file.
-fn stem(device: &str) -> &str {
+/// A device's name, or that of its file, and the byte from which on it is meant.
+fn stem(device: &str) -> String {
+    let (device, offset) = catalog::split_offset(device);
     let path = Path::new(device);
-    path.file_stem()
+    let stem = path
+        .file_stem()
         .and_then(|stem| stem.to_str())
-        .unwrap_or(device)
+        .unwrap_or(device);
+    match offset {
+        Some(offset) => format!("{stem}@{}", offset.get()),
+        None => stem.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -223,6 +230,16 @@ mod tests {
                 "device:./my/twin.toml",
                 "/x/devices/twin",
                 Some("/x/devices/twin.backing"),
+            ),
+            (
+                "device:./my/twin.toml@1KiB",
+                "/x/devices/twin@1024",
+                Some("/x/devices/twin@1024.backing"),
+            ),
+            (
+                "device:ec@1.5K",
+                "/x/devices/ec@1536",
+                Some("/x/devices/ec@1536.backing"),
             ),
             (
                 "file-system:ext4:1K",

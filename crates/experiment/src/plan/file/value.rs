@@ -532,8 +532,8 @@ fn placed(given: Storage) -> Result<Storage, String> {
         }
         Storage::Device(device) => entry::named(device)
             .map_err(|error| with_causes(&error))
-            .map(|entry| {
-                let path = (entry.name != *device)
+            .map(|_| {
+                let path = entry::is_in_file(device)
                     .then(|| std::path::absolute(device).ok())
                     .flatten();
                 match path.as_deref().and_then(Path::to_str) {

@@ -280,11 +280,11 @@ fn channel_of(channels: &mut [Timeline], channel: u32) -> &mut Timeline {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Single-level cells of 2008: 25 / 200 / 1500 us, 4 KiB pages at 40 MB/s.
-    const SHAPE: Shape = Shape {
+    pub(in super::super) const SHAPE: Shape = Shape {
         channels: 2,
         dies_per_channel: 2,
         pages_per_block: 64,

@@ -17,6 +17,7 @@ use octavo_units::ByteCount;
 use crate::{
     devices::named,
     failure::Failure,
+    file_system::MadeFileSystem,
     flags::{CalibrateFlags, EngineName},
     interrupt::Interrupt,
     output, print,
@@ -71,8 +72,20 @@ fn measure(
             directory.display()
         )));
     }
+    let settings = settings(flags);
+    let made = match &flags.file_system {
+        Some(system) => {
+            let file = settings.file_size.unwrap_or(settings.preset.file_size());
+            // Calibrating wants twice its file.
+            let content = ByteCount::new(file.get().saturating_mul(2));
+            Some(MadeFileSystem::make(system, directory, content, interrupt)?)
+        }
+        None => None,
+    };
+    let place = made.as_ref().map(MadeFileSystem::path);
+    let directory = place.as_deref().unwrap_or(directory);
     let progress = Progress::new(flags.simulation.progress);
-    let result = run(directory, &settings(flags), &mut |step| {
+    let result = run(directory, &settings, &mut |step| {
         progress.show(step.name, step.done, step.total);
         interrupt.flow()
     });

@@ -32,11 +32,7 @@ pub(crate) fn hold(flags: &HoldFlags) -> Result<(), Failure> {
         &flags.mount,
         &is_over,
     );
-    let mounted = mounted.map_err(|error| match error {
-        FileSystemError::Stopped => Failure::Interrupted("stopped".into()),
-        error if error.is_of_input() => Failure::input(error),
-        error => Failure::Fault(error.into()),
-    })?;
+    let mounted = mounted.map_err(failure)?;
     print::aside(&format!(
         "{} is mounted at {}",
         flags.file_system,
@@ -50,4 +46,13 @@ pub(crate) fn hold(flags: &HoldFlags) -> Result<(), Failure> {
     }
     drop(mounted);
     Ok(())
+}
+
+/// How a file system that is not there ends a command.
+pub(crate) fn failure(error: FileSystemError) -> Failure {
+    match error {
+        FileSystemError::Stopped => Failure::Interrupted("stopped".into()),
+        error if error.is_of_input() => Failure::input(error),
+        error => Failure::Fault(error.into()),
+    }
 }

@@ -16,6 +16,7 @@ mod devices;
 mod documents;
 mod emulate;
 mod failure;
+mod file_system;
 mod flags;
 mod fleet;
 mod guide;

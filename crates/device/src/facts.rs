@@ -1,6 +1,7 @@
 //! What is known of storage: its file system and the block device below. A
 //! profile carries these facts; reading them from the system is not done here.
 
+use octavo_units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,15 @@ pub struct DeviceNumber {
     pub major: u32,
     /// The minor number: which device of that driver.
     pub minor: u32,
+}
+
+/// The block of a device across whose ends pages lie on a file system that begins at `offset`: of
+/// 4 KiB, which flash pages and the sectors of disks since 2011 (Advanced Format) have or exceed
+/// whatever a device says, or what it says if that is more. `None` where the file system begins with
+/// a block.
+pub fn misaligned_block(offset: ByteCount, physical: Option<ByteCount>) -> Option<ByteCount> {
+    let block = physical.unwrap_or_default().max(ByteCount::kib(4));
+    (!offset.get().is_multiple_of(block.get())).then_some(block)
 }
 
 impl StorageFacts {

@@ -1,10 +1,12 @@
 //! The report of a device's profile.
 
 use octavo_device::{
+    facts::misaligned_block,
     limit::{Limit, Quantity},
     profile::{Access, Means, Profile, table},
     request::{Mix, Pattern},
 };
+use octavo_units::ByteCount;
 
 use crate::{
     document::{Block, Cell, Column, ColumnKind, Document, Section, Table},
@@ -138,6 +140,19 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
             .iter()
             .flat_map(|limits| limits_found(limits)),
     );
+    let begins = storage.offset_bytes.map(ByteCount::new);
+    let physical = storage.physical_block_bytes.map(ByteCount::new);
+    if let Some(offset) = begins
+        && let Some(block) = misaligned_block(offset, physical)
+    {
+        values.push((
+            "not aligned".into(),
+            format!(
+                "the file system begins {} bytes into its device, pages lie across blocks of {block}",
+                number(offset.get() as f64)
+            ),
+        ));
+    }
     let points = profile.every_point().count();
     let unsteady = profile.every_point().filter(|of| profile.is_unsteady(of));
     match unsteady.count() {
@@ -225,6 +240,21 @@ mod tests {
             !text.contains("MEMORY") && !text.contains("steady"),
             "{text}"
         );
+        let mut misaligned = fixture::profile();
+        for (offset, physical, said) in [
+            (0, None, None),
+            (1 << 20, Some(4096), None),
+            (32_256, Some(512), Some("begins 32,256 bytes into")),
+            (4096, Some(16_384), Some("across blocks of 16 KiB")),
+        ] {
+            misaligned.storage.offset_bytes = Some(offset);
+            misaligned.storage.physical_block_bytes = physical;
+            let text = profile(&misaligned)
+                .terminal(200, false)
+                .replace('\u{a0}', " ");
+            assert_eq!(text.contains("not aligned"), said.is_some(), "{text}");
+            assert!(said.is_none_or(|said| text.contains(said)), "{text}");
+        }
         let mut limited = fixture::profile();
         let (requests, bytes) = (Quantity::Requests, Quantity::Bytes);
         for (limits, said) in [

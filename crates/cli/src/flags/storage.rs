@@ -44,6 +44,11 @@ pub(crate) struct CalibrateFlags {
     #[command(flatten)]
     pub(crate) device: DeviceFlag,
 
+    /// Make this file system in a file in the directory, and measure in it,
+    /// like ext4:4K,offset=512 (docs/file-systems.md); takes root's rights
+    #[arg(long, value_name = "FILE_SYSTEM", conflicts_with = "device")]
+    pub(crate) file_system: Option<FileSystem>,
+
     /// Measure this instead of the usual points, like 'random read 8K, depth
     /// 32, range 1GiB'; may be repeated
     ///

@@ -258,3 +258,47 @@ fn what_cannot_be_had_is_refused_before_anything_is_made() {
         assert!(said.contains("takes root's rights"), "{said}");
     }
 }
+
+#[test]
+fn storage_is_calibrated_in_a_file_system_that_is_gone_afterwards() {
+    if !can_make() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let calibrate = |more: &[&str]| {
+        let mut command = octavo();
+        command.arg("calibrate").arg(home.path()).args(more);
+        command.args(["--quiet", "--size", "64MiB"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let system = ["--file-system", "ext4:4K,offset=512"];
+    // One that is killed leaves an empty directory, which the next one removes.
+    let mut killed = calibrate(&system).spawn().unwrap();
+    let since = Instant::now();
+    while traces(home.path()).len() < 2 {
+        assert!(since.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(20));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    await_no_traces(home.path());
+    let points = [
+        "--json",
+        "--point",
+        "random write 8K, depth 1, range 64MiB",
+        "--point",
+        "random write 8K, depth 1, range 64MiB, shifted 512",
+    ];
+    let done = calibrate(&system).args(points).output().unwrap();
+    assert!(done.status.success(), "{}", complaint(&done));
+    let profile: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(profile["storage"]["offset_bytes"], 512, "{profile}");
+    assert_eq!(profile["storage"]["file_system"], "ext4");
+    assert_eq!(profile["points"].as_array().unwrap().len(), 1);
+    assert_eq!(profile["shifted"][0]["shift"], 512);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    assert!(traces(home.path()).is_empty());
+    let refused = calibrate(&["--file-system", "ext4:3K"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -6,7 +6,10 @@ use std::{
 };
 
 use octavo_database::{REFUSES_ROWS, Registry, RestoreMethod, StoragePath};
-use octavo_device::request::{Mix, Pattern};
+use octavo_device::{
+    facts::misaligned_block,
+    request::{Mix, Pattern},
+};
 use octavo_units::{ByteCount, PageSize};
 use octavo_workload::Audit;
 
@@ -288,10 +291,6 @@ pub(super) fn in_few_sittings(findings: &Findings, fleet: &Fleet) -> Vec<Caveat>
     levels.collect()
 }
 
-/// The least unit that storage is expected to write without reading, whatever a device says of its own:
-/// flash pages and the sectors of disks since 2011 (Advanced Format) have 4 KiB or more.
-const DEVICE_BLOCK: u64 = 4096;
-
 /// A fact of a plan's storage that is a number.
 fn number_of(findings: &Findings, storage: &Storage, name: &str) -> Option<u64> {
     let name = match storage {
@@ -330,12 +329,12 @@ pub(super) fn misaligned(findings: &Findings) -> Option<Caveat> {
             .is_none_or(|of| of.offset() == ByteCount::ZERO)
     });
     let found = given.filter_map(|storage| {
-        let offset = number_of(findings, storage, "offset_bytes")?;
-        let block = number_of(findings, storage, "physical_block_bytes");
-        let block = block.unwrap_or_default().max(DEVICE_BLOCK);
-        (!offset.is_multiple_of(block)).then(|| Caveat::Misaligned {
-            offset: ByteCount::new(offset),
-            block: ByteCount::new(block),
+        let bytes = |name| number_of(findings, storage, name).map(ByteCount::new);
+        let offset = bytes("offset_bytes")?;
+        let block = misaligned_block(offset, bytes("physical_block_bytes"))?;
+        Some(Caveat::Misaligned {
+            offset,
+            block,
             storage: storage.clone(),
         })
     });

@@ -37,12 +37,7 @@ pub(crate) fn named(name: &str) -> anyhow::Result<Entry> {
 /// A device to emulate, checked and kept so that it is found from anywhere.
 pub(crate) fn storage(device: &str) -> anyhow::Result<String> {
     named(device)?;
-    if !entry::is_in_file(device) {
-        return Ok(device.to_owned());
-    }
-    std::path::absolute(device)
-        .ok()
-        .and_then(|path| path.to_str().map(str::to_owned))
+    entry::kept(device)
         .with_context(|| format!("the path of device {device} is not UTF-8: name another file"))
 }
 

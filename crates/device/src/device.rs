@@ -75,7 +75,8 @@ pub trait Device {
     /// for long: of flash, with every page of the device written and those of
     /// the range overwritten in requests of this size and order until cleaning
     /// is steady. It takes no time of the device and counts nothing. Devices
-    /// without such a state do nothing.
+    /// without such a state do nothing. A shift of more than a request is where the range
+    /// begins, as on a partition.
     ///
     /// # Errors
     /// A range that does not fit the device.

@@ -69,9 +69,18 @@ pub fn named(text: &str) -> Result<Entry, NamedError> {
     }
 }
 
-/// Whether [`named`] reads a file for this text.
-pub fn is_in_file(text: &str) -> bool {
-    catalog::as_file(catalog::split_offset(text).0).is_some()
+/// The text by which [`named`] finds the same device from anywhere, one for all that say the same:
+/// paths are absolute, and behind an `@` is a number of bytes. `None` for a path that is not UTF-8.
+pub fn kept(text: &str) -> Option<String> {
+    let (device, offset) = catalog::split_offset(text);
+    let device = match catalog::as_file(device) {
+        Some(path) => std::path::absolute(path).ok()?.to_str()?.to_owned(),
+        None => device.to_owned(),
+    };
+    Some(match offset {
+        Some(offset) => format!("{device}@{}", offset.get()),
+        None => device,
+    })
 }
 
 fn whole(text: &str) -> Result<Entry, NamedError> {
@@ -111,4 +120,39 @@ pub fn named_machine(text: &str) -> Result<MachineEntry, NamedError> {
 
 fn read(path: &Path) -> Result<String, TextError> {
     text::read(path, text::WRITTEN_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_found_by_one_text_however_it_is_written() {
+        for text in ["nvme-tlc@4096", "nvme-tlc@4K", "nvme-tlc@4KiB"] {
+            assert_eq!(kept(text).as_deref(), Some("nvme-tlc@4096"));
+            assert_eq!(named(text).unwrap().name, "nvme-tlc@4096");
+        }
+        assert_eq!(kept("nvme-tlc").as_deref(), Some("nvme-tlc"));
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("mine@home.toml");
+        let entry = catalog::find("sata-tlc").unwrap();
+        std::fs::write(&path, entry.to_toml()).unwrap();
+        let path = path.to_str().unwrap();
+        assert_eq!(kept(path).as_deref(), Some(path));
+        assert_eq!(named(path).unwrap(), entry);
+        let partition = format!("{path}@1MiB");
+        assert_eq!(kept(&partition), Some(format!("{path}@1048576")));
+        assert_eq!(named(&partition).unwrap().name, "sata-tlc@1048576");
+        let relative = kept("./mine.toml@512").unwrap();
+        assert!(
+            relative.starts_with('/') && relative.ends_with("/mine.toml@512"),
+            "{relative}"
+        );
+        for text in ["nvme-tlc@", "nvme-tlc@x", "@512", "nvme-tlc@-1"] {
+            assert!(matches!(
+                named(text),
+                Err(NamedError::Entry(EntryError::Unknown { .. }))
+            ));
+        }
+    }
 }

@@ -118,7 +118,10 @@ impl Target {
 }
 
 /// Bytes that this user may still write under `directory`.
-pub(crate) fn free_space(directory: &Path) -> io::Result<ByteCount> {
+///
+/// # Errors
+/// A directory that cannot be looked at.
+pub fn free_space(directory: &Path) -> io::Result<ByteCount> {
     let space = rustix::fs::statvfs(directory)?;
     Ok(ByteCount::new(
         space.f_bavail.saturating_mul(space.f_frsize),
@@ -154,11 +157,20 @@ fn set_direct(file: &File, on: bool) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, flags)?)
 }
 
+/// `BTRFS_SUPER_MAGIC` (statfs(2)).
+fn is_btrfs(file: &File) -> bool {
+    // The field's type differs between architectures, and some extend the sign.
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
+    rustix::fs::fstatfs(file).is_ok_and(|about| about.f_type as u32 == 0x9123_683e)
+}
+
 /// Switches the file to direct I/O and returns the alignment that requests
 /// need, or `None` when it cannot be had.
 fn direct_alignment(file: &File, direct: DirectIo) -> Option<u32> {
     let candidates = match direct {
         DirectIo::Aligned { offset, .. } => vec![offset],
+        // Takes other offsets through the page cache, and does not say so.
+        DirectIo::Untold if is_btrfs(file) => vec![4096],
         DirectIo::Untold => vec![512, 1024, 2048, 4096],
         DirectIo::Cached | DirectIo::Memory => return None,
     };

@@ -410,7 +410,8 @@ impl Entry {
         if let Some(partition) = &mut self.partition
             && let Member::Nested(member) = &mut partition.member
         {
-            **member = member.clone().holding(data);
+            let before = ByteCount::new(*partition.offset_bytes);
+            **member = member.clone().holding(data.saturating_add(before));
         } else if let Some(raid) = &mut self.raid
             && let Member::Nested(member) = &mut raid.member
             && let Some(flash) = &mut member.flash

@@ -292,7 +292,7 @@ impl Profile {
     /// How far the passes over a point lie apart, the fastest above the slowest
     /// as a share: the median over all points. `None` of a single pass.
     pub fn passes_apart(&self) -> Option<f64> {
-        let passes = self.points.iter().filter_map(|point| point.passes);
+        let passes = self.every_point().filter_map(|point| point.passes);
         let mut apart: Vec<f64> = passes
             .map(|passes| passes.iops_max.get() / passes.iops_min.get() - 1.0)
             .collect();

@@ -71,13 +71,21 @@ fn shifted(profile: &Profile) -> Option<Table> {
         let ratio = usual.map(|usual| point.iops.get() / usual.iops.get());
         let PointSpec {
             mix,
+            pattern,
             request_size,
             depth,
+            range,
+            durability,
             shift,
-            ..
         } = point.spec;
+        let is_usual = pattern == Pattern::Random
+            && durability == Durability::Device
+            && range == profile.file_bytes;
         vec![
-            format!("{request_size} {mix}, depth {depth}, shifted {shift}"),
+            match is_usual {
+                true => format!("{request_size} {mix}, depth {depth}, shifted {shift}"),
+                false => point.spec.to_string(),
+            },
             iops(profile, usual),
             iops(profile, Some(point)),
             ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
@@ -414,18 +422,25 @@ mod tests {
         read.shift = ByteCount::new(512);
         let mut alone = spec(Mix::WRITE, Pattern::Random, 8192, 1);
         alone.shift = ByteCount::kib(4);
-        sample.shifted = vec![point(read, 25_000.0), point(alone, 10_000.0)];
+        let narrow = PointSpec {
+            range: ByteCount::mib(64),
+            ..alone
+        };
+        let points = [(read, 25_000.0), (alone, 10_000.0), (narrow, 20_000.0)];
+        sample.shifted = points.map(|(spec, iops)| point(spec, iops)).to_vec();
         let table = shifted(&sample).unwrap();
         // 1.280 ms to the 0.1 % of the histogram.
-        let (first, second) = (
+        let (first, second, third) = (
             "4 KiB read, depth 32, shifted 512 B",
             "8 KiB write, depth 1, shifted 4 KiB",
+            "random write 8 KiB, depth 1, range 64 MiB, shifted 4 KiB",
         );
         assert_eq!(
             table.rows,
             [
                 [first, "50000", "25000", "0.50", "0.640", "1.281"],
                 [second, "-", "10000", "-", "-", "0.100"],
+                [third, "-", "20000", "-", "-", "0.050"],
             ]
         );
     }

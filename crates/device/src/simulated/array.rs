@@ -154,7 +154,8 @@ impl Parameters {
                 open_reduced: 0,
                 written: VecDeque::new(),
                 segment: 0,
-                partly: HashMap::new(),
+                blocks: Vec::new(),
+                held: HashMap::new(),
             },
             reduced_per_million: per_million(*self.deduplication * *self.compression),
             compressed_per_million: per_million(*self.compression),
@@ -219,24 +220,44 @@ struct Nvram {
     open_bytes: u64,
     /// And as they will be stored, in millionths of a byte.
     open_reduced: u64,
-    /// When the bytes of each segment are on the drives.
-    written: VecDeque<(Moment, u64)>,
+    /// Segments on their way to the drives, the oldest first.
+    written: VecDeque<Segment>,
     /// The number of the segment that is filled next.
     segment: u64,
-    /// Where blocks begin that were written in part, each with the segment that it went to.
-    partly: HashMap<u64, u64>,
+    /// Where the blocks of that segment begin; none of blocks that are sectors, which nobody
+    /// writes in part.
+    blocks: Vec<u64>,
+    /// Where the blocks of all segments begin, each with the last one that has it and when it is
+    /// whole there.
+    held: HashMap<u64, (u64, Moment)>,
+}
+
+/// What goes to the drives together.
+struct Segment {
+    number: u64,
+    /// When it is there.
+    written: Moment,
+    bytes: u64,
+    blocks: Vec<u64>,
 }
 
 impl Nvram {
     /// Frees what is on the drives at `at`.
     fn release(&mut self, at: Moment) {
-        while let Some(&(written, bytes)) = self.written.front()
-            && written <= at
+        while let Some(segment) = self.written.front()
+            && segment.written <= at
         {
-            self.used -= bytes;
+            self.used -= segment.bytes;
+            for block in &segment.blocks {
+                if self
+                    .held
+                    .get(block)
+                    .is_some_and(|(number, _)| *number == segment.number)
+                {
+                    self.held.remove(block);
+                }
+            }
             self.written.pop_front();
-            let oldest = self.segment - self.written.len() as u64;
-            self.partly.retain(|_, segment| *segment >= oldest);
         }
     }
 }
@@ -284,11 +305,25 @@ impl Inside {
         fetched
     }
 
-    /// The same of one block, which then is in the NVRAM.
+    /// The same of one block.
     fn fetch_block(&mut self, at: Moment, begin: u64) -> Moment {
-        match self.nvram.partly.insert(begin, self.nvram.segment) {
-            Some(_) => at,
+        match self.nvram.held.get(&begin) {
+            Some((_, whole)) => at.max(*whole),
             None => self.fetch(at, begin..begin + self.block_bytes),
+        }
+    }
+
+    /// Notes that the NVRAM has blocks, which are whole from then on.
+    fn hold(&mut self, blocks: Range<u64>, whole: Moment) {
+        if self.block_bytes == u64::from(SECTOR) {
+            return;
+        }
+        for block in blocks.step_by(self.block_bytes as usize) {
+            let held = (self.nvram.segment, whole);
+            let before = self.nvram.held.insert(block, held);
+            if before.is_none_or(|(number, _)| number < self.nvram.segment) {
+                self.nvram.blocks.push(block);
+            }
         }
     }
 
@@ -317,8 +352,8 @@ impl Inside {
                 // All that it holds is the beginning of a segment.
                 self.write_segment(begins);
             }
-            if let Some(&(written, _)) = self.nvram.written.front() {
-                begins = begins.max(written);
+            if let Some(segment) = self.nvram.written.front() {
+                begins = begins.max(segment.written);
                 self.nvram.release(begins);
             }
         }
@@ -328,6 +363,7 @@ impl Inside {
         self.nvram.used += bytes;
         self.nvram.open_bytes += bytes;
         self.nvram.open_reduced += bytes * self.reduced_per_million;
+        self.hold(blocks, whole);
         while self.nvram.open_reduced >= self.segment_bytes * 1_000_000 {
             self.write_segment(self.nvram.free);
         }
@@ -343,7 +379,12 @@ impl Inside {
         nvram.open_reduced = nvram
             .open_reduced
             .saturating_sub(self.segment_bytes * 1_000_000);
-        nvram.written.push_back((written, nvram.open_bytes));
+        nvram.written.push_back(Segment {
+            number: nvram.segment,
+            written,
+            bytes: nvram.open_bytes,
+            blocks: std::mem::take(&mut nvram.blocks),
+        });
         nvram.open_bytes = 0;
         nvram.segment += 1;
         self.media_written_bytes += self.stored_bytes;
@@ -515,6 +556,23 @@ mod tests {
             let (_, read) = alone(&mut *small, request);
             assert!(read <= 4096, "{request:?}: {read}");
         }
+    }
+
+    #[test]
+    fn a_write_waits_for_the_rest_that_another_one_has_asked_for() {
+        let mut device = changed(&[("block_bytes", 4096), ("compression", 1)]);
+        for tag in 0..2 {
+            let request = Request::write(u64::from(tag) * 512, 512);
+            device.submit(Moment::START, Tag(tag), request).unwrap();
+        }
+        let ends: Vec<u64> = std::iter::from_fn(|| device.next(Moment::NEVER).unwrap())
+            .map(|completion| completion.at.get())
+            .collect();
+        assert!(ends[0].abs_diff(ends[1]) < 10_000, "{ends:?}");
+        assert_eq!(device.counters().media_read_bytes, 4096);
+        // Of a whole block in the NVRAM a part is written without a read.
+        alone(&mut *device, Request::write(1 << 20, 4096));
+        assert_eq!(alone(&mut *device, Request::write(1 << 20, 512)).1, 0);
     }
 
     #[test]

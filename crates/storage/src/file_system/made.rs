@@ -79,6 +79,8 @@ const UNFINISHED: &str = "image.unfinished";
 /// cannot be deleted stays.
 pub fn remove_file_system(directory: &Path) {
     for name in [IMAGE, UNFINISHED] {
+        // One that is mounted stays until it no longer is.
+        detach_left(&directory.join(name));
         let _may_be_missing = fs::remove_file(directory.join(name));
     }
     let _unless_used = fs::remove_dir(directory);

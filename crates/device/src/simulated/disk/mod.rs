@@ -63,8 +63,9 @@ pub struct Disk {
     segment_sectors: u64,
     /// Sectors of the host in one on the media.
     physical_sectors: u64,
-    /// Of these, those that the last write of parts of some left in memory.
-    rewritten: Option<Extent>,
+    /// Where the sectors on the media begin of which the last such writes had parts, as many as
+    /// its memory holds writes: they are in memory, the latest last.
+    rewritten: VecDeque<u64>,
     write_cache: WriteCache,
     dirty_max: usize,
 
@@ -118,7 +119,7 @@ impl Disk {
             segment_sectors: *parameters.read_buffer_bytes
                 / u64::from(*parameters.read_segments)
                 / sector,
-            rewritten: None,
+            rewritten: VecDeque::new(),
             physical_sectors: parameters.physical_sector() / sector,
             write_cache: *parameters.write_cache,
             dirty_max: usize::from(*parameters.write_cache_commands),
@@ -403,7 +404,7 @@ impl Disk {
             ..
         } = *waiting;
         let passed = match (motion, self.whole(waiting)) {
-            (Motion::Write, Some(whole)) => self.rewrite(at, whole),
+            (Motion::Write, Some(whole)) => self.rewrite(at, waiting, whole),
             _ => {
                 let passed = self.mechanism.transfer(self.arm, at, spot, sectors, motion);
                 self.count(motion, sectors);
@@ -427,21 +428,49 @@ impl Disk {
         (whole.first < waiting.first || waiting.end() < whole.end).then_some(whole)
     }
 
-    /// Reads sectors of the media, unless the last such write left all of them in memory, and
-    /// writes them, which is a revolution later.
-    fn rewrite(&mut self, at: u64, whole: Extent) -> Passed {
-        let spot = self.mechanism.layout.spot(whole.first);
-        let sectors = (whole.end - whole.first) as u32;
+    /// Reads the first and the last sector of the media, as far as parts of them are written and
+    /// the rest is not in memory, and writes all, which is a revolution later.
+    fn rewrite(&mut self, at: u64, waiting: &Waiting, whole: Extent) -> Passed {
+        let physical = self.physical_sectors;
+        let (first, last) = (whole.first, whole.end - physical);
+        let before = Extent {
+            end: waiting.first,
+            ..whole
+        };
+        let behind = Extent {
+            first: waiting.end(),
+            ..whole
+        };
+        let lacks = |sector: u64, rest: Extent| {
+            rest.first < rest.end && !self.rewritten.contains(&sector) && !self.remembers(rest)
+        };
+        let (lacks_first, lacks_last) = (lacks(first, before), lacks(last, behind));
         let (mut arm, mut began) = (self.arm, at);
-        if !self.rewritten.is_some_and(|last| last.holds(whole)) {
+        if lacks_first || lacks_last {
+            let from = if lacks_first { first } else { last };
+            let until = if lacks_last { last } else { first } + physical;
+            let spot = self.mechanism.layout.spot(from);
+            let sectors = (until - from) as u32;
             let read = self
                 .mechanism
                 .transfer(arm, began, spot, sectors, Motion::Read);
             (arm, began) = (read.arm, read.at);
-            self.count(Motion::Read, sectors);
+            let parts = if lacks_first && lacks_last && first != last {
+                2
+            } else {
+                1
+            };
+            self.count(Motion::Read, parts * physical as u32);
         }
-        self.rewritten = Some(whole);
+        for sector in [first, last] {
+            if self.rewritten.len() >= self.dirty_max {
+                self.rewritten.pop_front();
+            }
+            self.rewritten.push_back(sector);
+        }
+        let sectors = (whole.end - whole.first) as u32;
         self.count(Motion::Write, sectors);
+        let spot = self.mechanism.layout.spot(first);
         self.mechanism
             .transfer(arm, began, spot, sectors, Motion::Write)
     }

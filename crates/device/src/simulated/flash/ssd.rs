@@ -417,7 +417,9 @@ impl<T: Translation> Device for Ssd<T> {
         };
         self.begin_fresh();
         self.nand.set_timed(false);
-        let mut left = self.translation.fill(range);
+        // Whole requests before the first one are not overwritten.
+        let before = spec.shift.get() / u64::from(length) * u64::from(length);
+        let mut left = self.translation.fill(range - before);
         while left > 0 {
             let extent = next(&self.translation);
             self.translation.write(&mut self.nand, self.now, extent);

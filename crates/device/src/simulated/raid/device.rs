@@ -285,7 +285,8 @@ impl Raid {
         };
         self.primed = true;
         let size = spec.request_size.get();
-        let count = spec.range.get() / u64::from(size);
+        let shift = spec.shift.get();
+        let count = spec.range.get().saturating_sub(shift) / u64::from(size);
         let mut random = seed.generator();
         // A range that is not much larger than the cache would be drawn from
         // again and again to no avail.
@@ -299,7 +300,8 @@ impl Raid {
                 }
                 Pattern::Sequential => count - 1 - index % count,
             };
-            for extent in self.layout.extents(request * u64::from(size), size) {
+            let offset = request * u64::from(size) + shift;
+            for extent in self.layout.extents(offset, size) {
                 cache.add(extent.column, extent.offset, extent.length);
             }
         }
@@ -496,8 +498,11 @@ impl Device for Raid {
         let size = u64::from(spec.request_size.get()).min(unit) as u32;
         // A unit that no request has the size of leaves the size as it is.
         member.request_size = RequestSize::new(size).unwrap_or(spec.request_size);
-        member.shift = ByteCount::new(spec.shift.get() % u64::from(size.max(1)));
-        let rows = spec.range.get().div_ceil(columns * unit);
+        let row = columns * unit;
+        let shift = spec.shift.get();
+        let within = shift % u64::from(member.request_size.get());
+        member.shift = ByteCount::new(shift / row * unit + within);
+        let rows = spec.range.get().div_ceil(row);
         member.range = ByteCount::new(rows * unit)
             .min(self.members.geometry().capacity)
             .max(member.least_range());

@@ -1,6 +1,6 @@
 //! The forms in which values are written in a plan file.
 
-use std::{fmt, marker::PhantomData, ops::Range, path::Path, time::Duration};
+use std::{fmt, marker::PhantomData, ops::Range, time::Duration};
 
 use octavo_database::Isolation;
 use octavo_driver::ClientSteps;
@@ -532,15 +532,7 @@ fn placed(given: Storage) -> Result<Storage, String> {
         }
         Storage::Device(device) => entry::named(device)
             .map_err(|error| with_causes(&error))
-            .map(|_| {
-                let path = entry::is_in_file(device)
-                    .then(|| std::path::absolute(device).ok())
-                    .flatten();
-                match path.as_deref().and_then(Path::to_str) {
-                    Some(path) => Storage::Device(path.to_owned()),
-                    None => given.clone(),
-                }
-            }),
+            .map(|_| entry::kept(device).map_or(given.clone(), Storage::Device)),
         Storage::FileSystem { system, on } => {
             placed((**on).clone()).map(|on| on.with_file_system(Some(system.clone())))
         }

@@ -4,6 +4,7 @@ use std::{path::Path, time::Instant};
 
 use anyhow::anyhow;
 use octavo_device::{
+    point::PointSpec,
     preset::Preset,
     probe::{self, Effort, ProfileError as ProbeError, ProfileSettings},
     profile::Profile,
@@ -114,12 +115,23 @@ fn simulate(
         .unwrap_or(RANGE.min(geometry.capacity));
     let sector = u32::try_from(geometry.sector.get()).unwrap_or(u32::MAX);
     let preset = preset(flags);
+    // Of a model without blocks shifted requests would say that a shift costs nothing.
+    let is_known = |point: &PointSpec| point.shift == ByteCount::ZERO || entry.has_blocks();
+    if let Some(point) = flags.point.iter().find(|point| !is_known(point)) {
+        return Err(Failure::Input(anyhow!(
+            "point '{point}' cannot be measured: the model of {} has no blocks, so that it does not \
+             know what a shift costs; leave the shift out",
+            entry.name
+        )));
+    }
+    let mut preset_points = preset.points(range, sector);
+    preset_points.retain(is_known);
     let settings = ProfileSettings {
         limits: entry.limits(),
         name: entry.name,
         title: entry.title,
         points: if flags.point.is_empty() {
-            (preset.points(range, sector), Some(preset))
+            (preset_points, Some(preset))
         } else {
             (flags.point.clone(), None)
         },

@@ -1,4 +1,4 @@
-//! A file system that is made for one command, and nothing of which is left.
+//! A temporary file system for one command.
 
 use std::{
     fs::{self, File},

@@ -54,8 +54,7 @@ pub enum NamedError {
 }
 
 /// The device that a user names: one of the catalog, or the file at a path,
-/// which has a `/` or ends in `.toml`. With `@` and a size behind it, it is meant from that byte
-/// on, as a partition that begins there.
+/// which has a `/` or ends in `.toml`. `NAME@512` is a partition of it that begins at byte 512.
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, an entry that is not valid, or a byte from which

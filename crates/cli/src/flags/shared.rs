@@ -32,7 +32,8 @@ pub(crate) struct DeviceFlag {
 /// Help that ends with the names that a device can have.
 pub(crate) fn device_help(flag: Arg, what: &str) -> Arg {
     flag.help(format!(
-        "{what}: a name that octavo devices lists, or the path of a file"
+        "{what}: a name that octavo devices lists, or the path of a file; NAME@512 for a \
+         partition that begins at byte 512"
     ))
 }
 

@@ -52,8 +52,8 @@ pub(crate) struct CalibrateFlags {
     /// Measure this instead of the usual points, like 'random read 8K, depth
     /// 32, range 1GiB'; may be repeated
     ///
-    /// With ', shifted 512' behind it, requests begin 512 bytes behind
-    /// multiples of their size.
+    /// Append ', shifted 512' to begin requests 512 bytes past multiples of
+    /// their size.
     #[arg(long, value_name = "POINT", conflicts_with_all = ["quick", "full"])]
     pub(crate) point: Vec<PointSpec>,
 

@@ -89,6 +89,26 @@ fn a_simulation_is_the_same_every_time() {
 }
 
 #[test]
+fn a_partition_is_slower_where_its_device_has_blocks() {
+    let shifted = "--point=random write 8K, depth 1, range 1GiB, shifted 512";
+    let usual = "--point=random write 8K, depth 1, range 1GiB";
+    let iops = |device: &str, point: &str, list: &str| {
+        let profile = text(&["calibrate", device, point, "--json"]);
+        let profile: serde_json::Value = serde_json::from_str(&profile).unwrap();
+        profile[list][0]["iops"].as_f64().unwrap()
+    };
+    let aligned = iops("--device=flasharray-4k", usual, "points");
+    let within = iops("--device=flasharray-4k", shifted, "shifted");
+    let partition = iops("--device=flasharray-4k@512", usual, "points");
+    assert!(within < 0.8 * aligned, "{within} and {aligned}");
+    assert!((partition / within - 1.0).abs() < 0.01, "{partition} and {within}");
+    // Models without blocks would say that it costs nothing.
+    refused(&["calibrate", "--device=gp3-3000", shifted], &["gp3-3000 has no blocks"]);
+    refused(&["calibrate", "--device=gp3-3000@512"], &["volume has no blocks"]);
+    refused(&["devices", "show", "nvme-tlc@100"], &["offset_bytes = 100", "512"]);
+}
+
+#[test]
 fn errors_of_a_device_file_are_printed() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("bad.toml");

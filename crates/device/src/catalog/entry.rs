@@ -742,8 +742,8 @@ mod tests {
         );
         for (name, offset, named) in [
             ("sata-tlc", 0, "at least 1"),
-            ("sata-tlc", 100, "sectors of 512"),
-            ("sata-tlc", 1 << 60, "sectors of 512"),
+            ("sata-tlc", 100, "multiple of 512"),
+            ("sata-tlc", 1 << 60, "less than 960"),
             ("gp3-3000", 512, "a volume has no blocks"),
             ("instant", 512, "a constant has no blocks"),
             ("vondra-xeon", 512, "has no blocks"),

@@ -107,7 +107,7 @@ impl Parameters {
             block.is_power_of_two(),
             "block_bytes",
             block,
-            "blocks have 512 bytes, or twice as many, or twice these",
+            "it is a power of two, at least 512",
         )?;
         require(
             self.fragment_bytes.is_multiple_of(block),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 parameters! {
-    /// Parameters of a [`Partition`]. What describes the device is for whoever opens it.
+    /// Parameters of a [`Partition`].
     pub struct Parameters<Member> {
         /// Bytes of the device before the partition, whole sectors.
         pub offset_bytes: Sourced<u64> = 1..,
@@ -31,8 +31,8 @@ impl<Member> Parameters<Member> {
             "offset_bytes",
             offset,
             format!(
-                "a partition begins with a sector of its device, which has {capacity} bytes in \
-                 sectors of {sector}"
+                "it is a multiple of {sector}, the sectors of its device, and less than {capacity}, \
+                 its bytes"
             ),
         )
     }

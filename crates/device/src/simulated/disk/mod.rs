@@ -19,6 +19,9 @@
 //!   quarters full or a flush waits; nearest first, too, and their waiting hardly
 //!   counts, as nobody waits for them. A write waits for room
 //!   when memory is full.
+//! - **Sectors** of the media can be larger than the host's. A write of a part of
+//!   one reads it first, unless memory has the rest, and comes when it is under
+//!   the heads again. The queue does not plan for that, nor gathers such reads.
 //!
 //! Not covered: errors and their recovery, reads that begin in the middle of
 //! their extent to save rotation, recalibration, vibration of neighbours,
@@ -63,8 +66,8 @@ pub struct Disk {
     segment_sectors: u64,
     /// Sectors of the host in one on the media.
     physical_sectors: u64,
-    /// Where the sectors on the media begin of which the last such writes had parts, as many as
-    /// its memory holds writes: they are in memory, the latest last.
+    /// Where the media's sectors at the ends of the latest partial writes begin, at most `dirty_max`
+    /// of them, the latest last: their content is in memory.
     rewritten: VecDeque<u64>,
     write_cache: WriteCache,
     dirty_max: usize,

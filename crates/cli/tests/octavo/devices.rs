@@ -101,11 +101,23 @@ fn a_partition_is_slower_where_its_device_has_blocks() {
     let within = iops("--device=flasharray-4k", shifted, "shifted");
     let partition = iops("--device=flasharray-4k@512", usual, "points");
     assert!(within < 0.8 * aligned, "{within} and {aligned}");
-    assert!((partition / within - 1.0).abs() < 0.01, "{partition} and {within}");
+    assert!(
+        (partition / within - 1.0).abs() < 0.01,
+        "{partition} and {within}"
+    );
     // Models without blocks would say that it costs nothing.
-    refused(&["calibrate", "--device=gp3-3000", shifted], &["gp3-3000 has no blocks"]);
-    refused(&["calibrate", "--device=gp3-3000@512"], &["volume has no blocks"]);
-    refused(&["devices", "show", "nvme-tlc@100"], &["offset_bytes = 100", "512"]);
+    refused(
+        &["calibrate", "--device=gp3-3000", shifted],
+        &["gp3-3000 has no blocks"],
+    );
+    refused(
+        &["calibrate", "--device=gp3-3000@512"],
+        &["volume has no blocks"],
+    );
+    refused(
+        &["devices", "show", "nvme-tlc@100"],
+        &["offset_bytes = 100", "512"],
+    );
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub fn measure<D: Device + ?Sized>(
     Ok(Point::new(*spec, &sum, &rates))
 }
 
-/// What to measure of a device in [`profile`].
+/// What to measure of a device in [`profile()`].
 #[derive(Clone, Debug)]
 pub struct ProfileSettings {
     /// What the device is called.

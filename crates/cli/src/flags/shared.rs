@@ -31,10 +31,10 @@ pub(crate) struct DeviceFlag {
 
 /// Help that ends with the names that a device can have.
 pub(crate) fn device_help(flag: Arg, what: &str) -> Arg {
-    flag.help(format!(
-        "{what}: a name that octavo devices lists, or the path of a file; NAME@512 for a \
-         partition that begins at byte 512"
-    ))
+    let named = format!("{what}: a name that octavo devices lists, or the path of a file");
+    let partition = "NAME@512 is a partition of it that begins at byte 512.";
+    let long = format!("{named}\n\n{partition}");
+    flag.help(named).long_help(long)
 }
 
 /// The database of cells.

@@ -273,16 +273,24 @@ fn storage_is_calibrated_in_a_file_system_that_is_gone_afterwards() {
         command
     };
     let system = ["--file-system", "ext4:4K,offset=512"];
-    // One that is killed leaves an empty directory, which the next one removes.
+    // Of one that is killed a directory stays, as nobody else knows whose it is.
     let mut killed = calibrate(&system).spawn().unwrap();
     let since = Instant::now();
     while traces(home.path()).len() < 2 {
         assert!(since.elapsed() < Duration::from_secs(60));
         thread::sleep(Duration::from_millis(20));
     }
+    let number = killed.id();
     killed.kill().unwrap();
     killed.wait().unwrap();
     await_no_traces(home.path());
+    // Somebody's own, however it is called, and through a link.
+    let own = home.path().join("octavo-file-system-7/backing");
+    let linked = home.path().join("octavo-file-system-8");
+    fs::create_dir_all(&own).unwrap();
+    fs::create_dir(&linked).unwrap();
+    fs::write(own.join("image"), "mine").unwrap();
+    std::os::unix::fs::symlink(&own, linked.join("backing")).unwrap();
     let points = [
         "--json",
         "--point",
@@ -297,7 +305,20 @@ fn storage_is_calibrated_in_a_file_system_that_is_gone_afterwards() {
     assert_eq!(profile["storage"]["file_system"], "ext4");
     assert_eq!(profile["points"].as_array().unwrap().len(), 1);
     assert_eq!(profile["shifted"][0]["shift"], 512);
-    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    assert_eq!(fs::read(own.join("image")).unwrap(), b"mine");
+    assert!(linked.join("backing").is_symlink());
+    let left = fs::read_dir(home.path()).unwrap().flatten();
+    let mut left: Vec<String> = left
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    let mut kept = vec![
+        format!("octavo-file-system-{number}"),
+        "octavo-file-system-7".into(),
+        "octavo-file-system-8".into(),
+    ];
+    kept.sort();
+    assert_eq!(left, kept);
     assert!(traces(home.path()).is_empty());
     let refused = calibrate(&["--file-system", "ext4:3K"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));

@@ -24,8 +24,9 @@ pub struct PointSpec {
     /// made by `pwrite` and `fdatasync` whatever the engine, as a database
     /// makes them.
     pub durability: Durability,
-    /// How far each request begins behind a multiple of its size, less than that size; 0 of
-    /// most. So pages lie on a partition that begins there.
+    /// How far past a multiple of its size each request begins, as pages lie on a partition that
+    /// begins there; 0 of most. Points of profiles and texts have less than a request. More says
+    /// where a range begins: see [`Device::precondition`](crate::Device::precondition).
     #[serde(skip_serializing_if = "is_zero", default)]
     pub shift: ByteCount,
 }
@@ -132,7 +133,9 @@ impl std::str::FromStr for PointSpec {
             shift,
         };
         if range < point.least_range() {
-            return Err(refused("its range is smaller than one request".into()));
+            return Err(refused(
+                "its range is smaller than the end of its first request".into(),
+            ));
         }
         Ok(point)
     }

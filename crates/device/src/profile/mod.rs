@@ -213,6 +213,14 @@ pub enum ProfileError {
         /// The version found.
         found: i64,
     },
+    /// A shifted point among the others, one without a shift among the shifted, or a shift of a
+    /// request or more.
+    #[error(
+        "the device profile's point '{0}' stands in the wrong place: points in [[shifted]] have a \
+         shift that is less than their request, those in [[points]] none; calibrate again or \
+         correct it"
+    )]
+    Shift(Box<PointSpec>),
 }
 
 impl Profile {
@@ -239,11 +247,24 @@ impl Profile {
         if format != i64::from(FORMAT) {
             return Err(ProfileError::Format { found: format });
         }
-        let mut profile: Self = toml::from_str(text)?;
-        let mut points = std::mem::take(&mut profile.points);
-        points.append(&mut profile.shifted);
-        (profile.shifted, profile.points) = apart(points);
-        Ok(profile)
+        let profile: Self = toml::from_str(text)?;
+        let is_out_of_place = |point: &Point, is_shifted: bool| {
+            let PointSpec {
+                shift,
+                request_size,
+                ..
+            } = point.spec;
+            (shift != ByteCount::ZERO) != is_shifted || shift >= request_size.bytes()
+        };
+        let points = profile.points.iter().map(|point| (point, false));
+        let shifted = profile.shifted.iter().map(|point| (point, true));
+        match points
+            .chain(shifted)
+            .find(|(of, is)| is_out_of_place(of, *is))
+        {
+            Some((point, _)) => Err(ProfileError::Shift(Box::new(point.spec))),
+            None => Ok(profile),
+        }
     }
 
     /// All points, shifted ones last.
@@ -462,17 +483,31 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn shifted_points_are_apart_wherever_a_file_has_them() {
+    fn shifted_points_are_apart_and_refused_elsewhere() {
         let usual = point(spec(Mix::READ, Pattern::Random, 8192, 1), 10_000.0);
-        let mut shifted = usual.clone();
-        shifted.spec.shift = ByteCount::new(512);
-        let mut profile = profile(vec![usual, shifted.clone()]);
-        let text = profile.to_toml();
-        profile.shifted = vec![shifted];
-        profile.points.truncate(1);
-        assert_eq!(Profile::from_toml(&text).unwrap(), profile);
-        let text = profile.to_toml();
-        assert_eq!(Profile::from_toml(&text).unwrap(), profile);
+        let with_shift = |bytes| {
+            let mut shifted = usual.clone();
+            shifted.spec.shift = ByteCount::new(bytes);
+            shifted
+        };
+        let of = |points: &[&Point], shifted: &[&Point]| Profile {
+            shifted: shifted.iter().map(|point| (*point).clone()).collect(),
+            ..profile(points.iter().map(|point| (*point).clone()).collect())
+        };
+        let shifted = with_shift(512);
+        let good = of(&[&usual], &[&shifted]);
+        assert_eq!(Profile::from_toml(&good.to_toml()).unwrap(), good);
+        let (shifted_points, points) = apart(vec![usual.clone(), shifted.clone()]);
+        assert_eq!((points, shifted_points), (good.points, good.shifted));
+        for bad in [
+            of(&[&usual, &shifted], &[]),
+            of(&[&usual], &[&usual]),
+            of(&[&usual], &[&with_shift(8192)]),
+            of(&[&usual], &[&with_shift(i64::MAX as u64)]),
+        ] {
+            let error = Profile::from_toml(&bad.to_toml()).unwrap_err();
+            assert!(error.to_string().contains("[[shifted]]"), "{error}");
+        }
     }
 
     #[test]

@@ -126,6 +126,7 @@ fn simulate(
     }
     let mut preset_points = preset.points(range, sector);
     preset_points.retain(is_known);
+    let offset = entry.offset();
     let settings = ProfileSettings {
         limits: entry.limits(),
         name: entry.name,
@@ -149,10 +150,12 @@ fn simulate(
         interrupt.flow()
     });
     progress.finish();
-    result.map_err(|error| match error {
+    let mut profile = result.map_err(|error| match error {
         ProbeError::Stopped => Failure::Interrupted("nothing was changed".into()),
         error => Failure::Input(error.into()),
-    })
+    })?;
+    profile.storage.offset_bytes = offset.map(ByteCount::get);
+    Ok(profile)
 }
 
 fn preset(flags: &CalibrateFlags) -> Preset {

@@ -1,7 +1,8 @@
 //! A temporary file system for one command.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -70,11 +71,17 @@ impl MadeFileSystem {
 fn create(directory: &Path) -> Result<(), Failure> {
     fs::create_dir(directory)
         .with_context(|| format!("cannot create directory {}", directory.display()))
-        .map_err(|error| match error.downcast_ref::<io::Error>() {
-            Some(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                Failure::Input(error)
-            }
-            _ => Failure::Fault(error),
+        .map_err(|error| {
+            let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+            let is_bad_input = matches!(
+                kind,
+                Some(
+                    ErrorKind::PermissionDenied
+                        | ErrorKind::ReadOnlyFilesystem
+                        | ErrorKind::AlreadyExists
+                )
+            );
+            Failure::classified(error, is_bad_input)
         })
 }
 

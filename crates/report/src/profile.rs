@@ -148,8 +148,7 @@ pub(crate) fn summary(profile: &Profile) -> Vec<Block> {
         values.push((
             "not aligned".into(),
             format!(
-                "the file system begins {} bytes into its device, and pages may lie across blocks of \
-                 {block}",
+                "begins {} bytes into its device, so pages may lie across blocks of {block}",
                 count(offset.get())
             ),
         ));

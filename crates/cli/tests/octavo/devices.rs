@@ -105,6 +105,8 @@ fn a_partition_is_slower_where_its_device_has_blocks() {
         (partition / within - 1.0).abs() < 0.01,
         "{partition} and {within}"
     );
+    let page = text(&["calibrate", "--device=flasharray-4k@512", usual]);
+    assert!(page.contains("begins 512 bytes into its device"), "{page}");
     // Models without blocks would say that it costs nothing.
     refused(
         &["calibrate", "--device=gp3-3000", shifted],

@@ -250,8 +250,7 @@ impl Entry {
         }
     }
 
-    /// The same device from this byte on, as a partition of it; its name goes on with `@` and
-    /// the byte.
+    /// A partition of the device that begins at this byte; its name ends with `@` and the byte.
     ///
     /// # Errors
     /// An offset that is no whole sectors or beyond the device, or a model that
@@ -404,15 +403,17 @@ impl Entry {
     /// which stays.
     #[must_use]
     pub fn holding(mut self, data: ByteCount) -> Self {
+        if let Some(partition) = &mut self.partition {
+            if let Member::Nested(member) = &mut partition.member {
+                let before = ByteCount::new(*partition.offset_bytes);
+                **member = member.clone().holding(data.saturating_add(before));
+            }
+            return self;
+        }
         let needed = data.saturating_add(ROOM);
         let capacity = self.open(Seed::new(0)).geometry().capacity.get().max(1);
         let times = needed.get().div_ceil(capacity).next_power_of_two();
-        if let Some(partition) = &mut self.partition
-            && let Member::Nested(member) = &mut partition.member
-        {
-            let before = ByteCount::new(*partition.offset_bytes);
-            **member = member.clone().holding(data.saturating_add(before));
-        } else if let Some(raid) = &mut self.raid
+        if let Some(raid) = &mut self.raid
             && let Member::Nested(member) = &mut raid.member
             && let Some(flash) = &mut member.flash
         {
@@ -433,13 +434,19 @@ impl Entry {
             Model::Station(parameters) => Box::new(parameters.open(seed)),
             Model::Partition(partition) => Box::new(Partition::new(
                 ByteCount::new(*partition.offset_bytes),
-                partition.member.open_one(seed),
+                partition.member.checked().open(seed),
             )),
         }
     }
 
-    /// Whether its model has blocks, so that it says what requests cost that are not aligned:
-    /// those of volumes, stations and constant times do not, nor does what is made of them.
+    /// Where it begins on its device, if it is a partition.
+    pub fn offset(&self) -> Option<ByteCount> {
+        let partition = self.partition.as_ref()?;
+        Some(ByteCount::new(*partition.offset_bytes))
+    }
+
+    /// Whether its model has blocks, and so knows the cost of misaligned requests: those of
+    /// volumes, stations and constant times do not, nor does what is made of them.
     pub fn has_blocks(&self) -> bool {
         match self.model() {
             Model::Constant(_) | Model::Volume(_) | Model::Station(_) => false,
@@ -463,7 +470,7 @@ fn check_partition(partition: &partition::Parameters<Member>) -> Result<(), Impo
         "member",
         &member.name,
         format!(
-            "the model of a {} has no blocks, so that it does not know what alignment is worth: \
+            "the model of a {} has no blocks, so it does not know the cost of misalignment: \
              leave the offset out, or name flash, a disk or an array",
             member.model().name()
         ),
@@ -617,16 +624,14 @@ impl Member {
         )
     }
 
-    /// One of them, at rest.
+    /// The entry of a member that was checked.
     ///
     /// # Panics
     /// For a name that is not in the catalog, which
     /// [`Self::check`] refuses.
-    fn open_one(&self, seed: Seed) -> Box<dyn Device + Send> {
-        let entry = self
-            .entry()
-            .expect("members are checked when an entry is made");
-        entry.open(seed)
+    fn checked(&self) -> Entry {
+        self.entry()
+            .expect("members are checked when an entry is made")
     }
 
     /// So many of them, at rest, each with a seed of its own.
@@ -635,9 +640,7 @@ impl Member {
     /// For a name that is not in the catalog, which
     /// [`Self::check`] refuses.
     fn open(&self, count: u32, seed: Seed) -> Members {
-        let entry = self
-            .entry()
-            .expect("members are checked when an entry is made");
+        let entry = self.checked();
         Members::new(
             (0..u64::from(count))
                 .map(|index| entry.open(seed.derive("member", index)))

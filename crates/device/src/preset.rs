@@ -215,9 +215,8 @@ impl Grid {
         }
     }
 
-    /// Of the points with these sizes, alone and 32 at a time, the same with requests that begin
-    /// 512 bytes behind a multiple of their size, or half of it: what a partition costs that
-    /// begins there.
+    /// The points with these sizes, alone and 32 at a time, with requests that begin 512 bytes past
+    /// a multiple of their size, or half of it.
     fn shifted(&mut self, sizes: &[u32]) {
         let is_shifted = |point: &&PointSpec| {
             point.pattern == Pattern::Random

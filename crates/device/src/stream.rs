@@ -22,7 +22,7 @@ pub struct Load {
     pub depth: QueueDepth,
     /// Requests lie in the file's first bytes up to here.
     pub range_bytes: u64,
-    /// How far each request begins behind a multiple of its size, in bytes.
+    /// How far past a multiple of its size each request begins, in bytes.
     pub shift_bytes: u64,
     /// Content of writes.
     pub content: Content,

@@ -25,7 +25,7 @@ mod trials;
 
 use std::ops::ControlFlow;
 
-use octavo_units::{ByteCount, Iops, Seed};
+use octavo_units::{Iops, Seed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -151,7 +151,6 @@ pub fn fit(
     let (_, mut parameters) = best.expect("several numbers of servers were tried");
     let write = PointSpec {
         durability: Durability::Device,
-        shift: ByteCount::ZERO,
         ..commit.spec
     };
     let write_us = 1e6 / trials.rate(&parameters, &write)?;
@@ -221,6 +220,8 @@ fn compare(
 
 #[cfg(test)]
 mod tests {
+    use octavo_units::ByteCount;
+
     use super::*;
     use crate::{preset::Preset, probe::ProfileSettings, profile::Point, simulated::station};
 

@@ -10,6 +10,11 @@ pub(super) struct Extent {
 }
 
 impl Extent {
+    /// How many there are; a request's length in bytes fits 32 bits, so its sectors do.
+    pub(super) fn sectors(&self) -> u32 {
+        u32::try_from(self.end - self.first).unwrap_or(u32::MAX)
+    }
+
     #[inline]
     pub(super) const fn holds(&self, other: Self) -> bool {
         (self.first <= other.first) & (other.end <= self.end)

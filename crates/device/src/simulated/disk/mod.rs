@@ -410,7 +410,7 @@ impl Disk {
             (Motion::Write, Some(whole)) => self.rewrite(at, waiting, whole),
             _ => {
                 let passed = self.mechanism.transfer(self.arm, at, spot, sectors, motion);
-                self.count(motion, sectors);
+                self.count(motion, u64::from(sectors));
                 passed
             }
         };
@@ -420,7 +420,7 @@ impl Disk {
         passed
     }
 
-    /// The sectors of the media of which a request has parts, if it has any in part.
+    /// The media's sectors that a request touches, if it covers any of them only in part.
     #[inline]
     fn whole(&self, waiting: &Waiting) -> Option<Extent> {
         let physical = self.physical_sectors;
@@ -450,20 +450,21 @@ impl Disk {
         let (lacks_first, lacks_last) = (lacks(first, before), lacks(last, behind));
         let (mut arm, mut began) = (self.arm, at);
         if lacks_first || lacks_last {
-            let from = if lacks_first { first } else { last };
-            let until = if lacks_last { last } else { first } + physical;
-            let spot = self.mechanism.layout.spot(from);
-            let sectors = (until - from) as u32;
+            let extent = Extent {
+                first: if lacks_first { first } else { last },
+                end: if lacks_last { last } else { first } + physical,
+            };
+            let spot = self.mechanism.layout.spot(extent.first);
             let read = self
                 .mechanism
-                .transfer(arm, began, spot, sectors, Motion::Read);
+                .transfer(arm, began, spot, extent.sectors(), Motion::Read);
             (arm, began) = (read.arm, read.at);
             let parts = if lacks_first && lacks_last && first != last {
                 2
             } else {
                 1
             };
-            self.count(Motion::Read, parts * physical as u32);
+            self.count(Motion::Read, parts * physical);
         }
         for sector in [first, last] {
             if self.rewritten.len() >= self.dirty_max {
@@ -471,16 +472,15 @@ impl Disk {
             }
             self.rewritten.push_back(sector);
         }
-        let sectors = (whole.end - whole.first) as u32;
-        self.count(Motion::Write, sectors);
+        self.count(Motion::Write, whole.end - whole.first);
         let spot = self.mechanism.layout.spot(first);
         self.mechanism
-            .transfer(arm, began, spot, sectors, Motion::Write)
+            .transfer(arm, began, spot, whole.sectors(), Motion::Write)
     }
 
     #[inline]
-    fn count(&mut self, motion: Motion, sectors: u32) {
-        let bytes = u64::from(sectors) * self.geometry.sector.get();
+    fn count(&mut self, motion: Motion, sectors: u64) {
+        let bytes = sectors * self.geometry.sector.get();
         match motion {
             Motion::Read => self.counters.media_read_bytes += bytes,
             Motion::Write => self.counters.media_written_bytes += bytes,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use octavo_device::Request;
+use octavo_units::Moment;
 
 use crate::miniature::Miniature;
 
@@ -26,8 +27,8 @@ pub(crate) struct Background {
     /// … and so many of a miniature.
     waiting_max: u64,
     in_flight: u32,
-    /// Whether one of those in flight is a flush, before whose end nothing else begins.
-    is_flushing: bool,
+    /// Since when one of those in flight is a flush, before whose end nothing else begins.
+    flushing_since: Option<Moment>,
 }
 
 impl Background {
@@ -36,7 +37,7 @@ impl Background {
             waiting: VecDeque::new(),
             waiting_max: miniature.share(WAITING_MAX),
             in_flight: 0,
-            is_flushing: false,
+            flushing_since: None,
         }
     }
 
@@ -62,21 +63,22 @@ impl Background {
 
     /// The next one that the device is to be given, if it may have one more. A flush is
     /// given when all before it are done.
-    pub(crate) fn next(&mut self) -> Option<Request> {
+    pub(crate) fn next(&mut self, now: Moment) -> Option<Request> {
         let is_flush = self.waiting.front()?.length == 0;
         let most = if is_flush { 1 } else { IN_FLIGHT };
-        if self.is_flushing || self.in_flight >= most {
+        if self.flushing_since.is_some() || self.in_flight >= most {
             return None;
         }
         self.in_flight += 1;
-        self.is_flushing = is_flush;
+        self.flushing_since = is_flush.then_some(now);
         self.waiting.pop_front()
     }
 
-    /// The device completed one.
-    pub(crate) fn complete(&mut self) {
+    /// The device completed one: how many nanoseconds it took, of a flush.
+    pub(crate) fn complete(&mut self, now: Moment) -> u64 {
         self.in_flight -= 1;
-        self.is_flushing = false;
+        let since = self.flushing_since.take();
+        since.map_or(0, |since| now.since(since))
     }
 
     /// Whether nothing is left to do.
@@ -94,6 +96,10 @@ impl Background {
 mod tests {
     use super::*;
 
+    fn at(ns: u64) -> Moment {
+        Moment::nanoseconds(ns)
+    }
+
     #[test]
     fn a_flush_waits_for_what_was_before_and_holds_back_what_follows() {
         let mut background = Background::new(Miniature::WHOLE);
@@ -101,18 +107,18 @@ mod tests {
         for request in [write(0), write(1), Request::FLUSH, write(2)] {
             background.push(request);
         }
-        assert_eq!(background.next(), Some(write(0)));
-        assert_eq!(background.next(), Some(write(1)));
-        assert_eq!(background.next(), None);
-        background.complete();
-        assert_eq!(background.next(), None);
-        background.complete();
-        assert_eq!(background.next(), Some(Request::FLUSH));
-        assert_eq!(background.next(), None);
-        background.complete();
-        assert_eq!(background.next(), Some(write(2)));
+        assert_eq!(background.next(at(0)), Some(write(0)));
+        assert_eq!(background.next(at(0)), Some(write(1)));
+        assert_eq!(background.next(at(0)), None);
+        background.complete(at(7));
+        assert_eq!(background.next(at(0)), None);
+        background.complete(at(7));
+        assert_eq!(background.next(at(2)), Some(Request::FLUSH));
+        assert_eq!(background.next(at(3)), None);
+        assert_eq!(background.complete(at(7)), 5);
+        assert_eq!(background.next(at(0)), Some(write(2)));
         assert!(!background.is_idle());
-        background.complete();
+        assert_eq!(background.complete(at(9)), 0);
         assert!(background.is_idle());
     }
 
@@ -126,8 +132,8 @@ mod tests {
         background.push(Request::FLUSH);
         background.gather(page(303));
         let given = std::iter::from_fn(|| {
-            let next = background.next()?;
-            background.complete();
+            let next = background.next(at(0))?;
+            background.complete(at(7));
             Some((next.offset / 4096, next.length / 4096))
         });
         let given: Vec<(u64, u32)> = given.collect();
@@ -140,7 +146,7 @@ mod tests {
         for number in 0..=u64::from(IN_FLIGHT) {
             background.push(Request::read(number * 512, 512));
         }
-        let given = std::iter::from_fn(|| background.next()).count();
+        let given = std::iter::from_fn(|| background.next(at(0))).count();
         assert_eq!(given, IN_FLIGHT as usize);
     }
 }

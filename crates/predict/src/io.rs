@@ -56,7 +56,8 @@ pub struct Asked {
     pub flushes: u64,
     /// How long all took, in nanoseconds, one after the other.
     pub waited_ns: u64,
-    /// Of this, flushes.
+    /// Of this, flushes. Nobody waits for those in the background: how long those took that ended
+    /// since the last transaction did.
     pub flush_ns: u64,
 }
 

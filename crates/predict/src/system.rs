@@ -146,6 +146,8 @@ pub struct System {
     /// The same until whoever waits has what was asked for, which [`Setup::slowness`] makes later.
     under_way: Occupied,
     background: Background,
+    /// What flushes of it took since the last transaction ended, but for those of checkpoints.
+    background_flush_ns: u64,
     /// Who waits for what is written in the background, and since when.
     behind: Vec<(usize, Moment)>,
     /// Who waits for the flush of a checkpoint that the page cache gathered.
@@ -277,6 +279,7 @@ impl System {
             occupied: Occupied::default(),
             under_way: Occupied::default(),
             background: Background::new(miniature),
+            background_flush_ns: 0,
             behind: Vec::new(),
             checkpointing: None,
             commits: Commits::default(),
@@ -748,6 +751,8 @@ impl System {
         // What it works at its end comes before that.
         let seat = &mut self.seats[client];
         seat.done.elapsed_ns = self.now.since(seat.began);
+        seat.done.asked[Purpose::Background as usize].flush_ns +=
+            std::mem::take(&mut self.background_flush_ns);
         let has_more = seat
             .traced
             .is_some_and(|(transaction, begun)| begun < transaction.parts);
@@ -768,7 +773,10 @@ impl System {
             IN_BACKGROUND => {
                 self.occupied.end(self.now, Purpose::Background);
                 self.under_way.end(self.now, Purpose::Background);
-                self.background.complete();
+                let flush_ns = self.background.complete(self.now);
+                if self.checkpointing.is_none() {
+                    self.background_flush_ns += flush_ns;
+                }
                 self.feed()?;
                 if self.background.is_idle()
                     && let Some(client) = self.checkpointing.take()
@@ -814,7 +822,7 @@ impl System {
 
     /// Gives the device what it may have of the background's requests.
     fn feed(&mut self) -> Result<(), PredictError> {
-        while let Some(request) = self.background.next() {
+        while let Some(request) = self.background.next(self.now) {
             let purpose = Purpose::Background;
             self.submit(IN_BACKGROUND, Io { purpose, request })?;
         }

@@ -6,6 +6,7 @@ use octavo_units::{ByteCount, Moment};
 use octavo_workload::touch::{AccessPath, Action, Place, Touch};
 
 use super::{
+    files::{File, Files},
     heap::{HERE_AND_THERE, Heaps, IN_ORDER},
     layout::{TableTrees, lay_out},
     log::{self, Log},
@@ -68,11 +69,19 @@ impl Innodb {
         } = *opening;
         EngineError::check_size(workload, page_size)?;
         let mut pages = Pages::default();
+        let mut files = Files::default();
         let undo = Undo::new(page_size.get(), &mut pages);
-        let tables = lay_out(workload, page_size, &mut pages);
+        files.grow(File::System, pages.count());
+        let tables = lay_out(workload, page_size, &mut pages, &mut files);
         EngineError::check_pages(&pages, workload, page_size)?;
         let log = Log::new(miniature);
-        let pool = Pool::new(opening, pages.count(), writes_neighbors, log.capacity());
+        let pool = Pool::new(
+            opening,
+            pages.count(),
+            files,
+            writes_neighbors,
+            log.capacity(),
+        );
         let mut pool = pool.ok_or(EngineError::Memory { memory, page_size })?;
         pool.replace(replacement);
         // A server that starts reads these before anything else, and they are young.
@@ -113,6 +122,7 @@ impl Innodb {
         self.log.add(bytes);
         self.undo
             .append(bytes as u32, &mut self.pages, &mut self.steps);
+        self.pool.extend(File::System, self.pages.count());
     }
 
     /// Does what a statement does; whether it changed something. `is_first` where nothing
@@ -325,7 +335,6 @@ impl Innodb {
 
     /// Has the pool do all steps so far.
     fn refer(&mut self, referred: &mut Referred, ios: &mut Vec<Io>) {
-        self.pool.extend(self.pages.count());
         let lsn = self.log.lsn();
         for &step in self.steps.as_slice() {
             let (reference, is_new) = step.reference();
@@ -360,6 +369,8 @@ impl Engine for Innodb {
         let mut has_changed = false;
         for touch in touches {
             has_changed |= self.touch(touch, !has_changed);
+            self.pool
+                .extend(File::Table(touch.table.0), self.pages.count());
         }
         self.refer(&mut referred, ios);
         if has_changed && is_committed {

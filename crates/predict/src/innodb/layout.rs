@@ -13,7 +13,10 @@ use octavo_workload::{
     touch::{AccessPath, Columns},
 };
 
-use super::record::{DIRECTORY_SHARE, PAGE_OVERHEAD, Record, entry, pointer, row, width};
+use super::{
+    files::{File, Files},
+    record::{DIRECTORY_SHARE, PAGE_OVERHEAD, Record, entry, pointer, row, width},
+};
 use crate::{
     pages::Pages,
     sample::{Field, Sample, samples},
@@ -76,16 +79,21 @@ pub(super) struct Bytes {
     pub(super) varies: bool,
 }
 
-/// The trees of all tables.
+/// The trees of all tables, each in a file of its own.
 pub(super) fn lay_out(
     workload: &dyn Workload,
     size: PageSize,
     pages: &mut Pages,
+    files: &mut Files,
 ) -> Vec<TableTrees> {
     let samples = samples(workload);
-    let tables = workload.tables().iter().zip(&samples);
+    let tables = workload.tables().iter().zip(&samples).enumerate();
     tables
-        .map(|(table, sample)| trees(table, sample, size.get(), pages))
+        .map(|(position, (table, sample))| {
+            let trees = trees(table, sample, size.get(), pages);
+            files.grow(File::Table(position), pages.count());
+            trees
+        })
         .collect()
 }
 

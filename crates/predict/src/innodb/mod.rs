@@ -2,6 +2,7 @@
 //! pool with its page cleaner, the doublewrite and the redo log.
 
 mod engine;
+mod files;
 mod heap;
 mod kind;
 mod layout;
@@ -19,11 +20,18 @@ use crate::{
     tree::Tree,
 };
 
+use files::Files;
+
 pub(crate) use kind::{MARIADB, MISSES_OFF, MYSQL};
 
 /// How many pages each table and index of a loaded database has.
 fn sizes(workload: &dyn Workload, page_size: PageSize) -> Vec<ObjectPages> {
-    let trees = layout::lay_out(workload, page_size, &mut Pages::default());
+    let trees = layout::lay_out(
+        workload,
+        page_size,
+        &mut Pages::default(),
+        &mut Files::default(),
+    );
     let of_tree = |name: &str, tree: &Tree| ObjectPages {
         name: name.to_owned(),
         pages: tree.pages(),

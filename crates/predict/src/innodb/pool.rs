@@ -5,6 +5,7 @@ use octavo_buffer::{Evicted, Frames, MidpointLru, MidpointRule, Outcome, Page, P
 use octavo_device::Request;
 use octavo_units::Moment;
 
+use super::files::{File, Files};
 use crate::{
     arriving::Arriving,
     dirty::Dirty,
@@ -83,6 +84,7 @@ pub(super) struct Pool {
     /// doublewrite (`buf_page_t::flush`, `REINIT`).
     made: HashSet<Page>,
     known: u32,
+    files: Files,
     cleaned: Moment,
     /// Whether the page cleaner waits until what it has written is there.
     is_writing: bool,
@@ -91,10 +93,11 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// An empty pool for so many pages, behind so many bytes of the log.
+    /// An empty pool for so many pages of these files, behind so many bytes of the log.
     pub(super) fn new(
         opening: &Opening<'_>,
         pages: u32,
+        files: Files,
         writes_neighbors: bool,
         log: u64,
     ) -> Option<Self> {
@@ -125,6 +128,7 @@ impl Pool {
             dirty: Dirty::default(),
             made: HashSet::default(),
             known,
+            files,
             cleaned: Moment::START,
             is_writing: false,
             writing: Vec::new(),
@@ -159,8 +163,9 @@ impl Pool {
         self.log + doublewrite + u64::from(page.number()) * self.page
     }
 
-    /// There are so many pages.
-    pub(super) fn extend(&mut self, pages: u32) {
+    /// There are so many pages: the last ones are in this file.
+    pub(super) fn extend(&mut self, file: File, pages: u32) {
+        self.files.grow(file, pages);
         if pages > self.known {
             self.known = pages.saturating_mul(2);
             match &mut self.replaced {
@@ -339,8 +344,10 @@ impl Pool {
         self.write(ios);
     }
 
-    /// Writes a batch: what is not new to the doublewrite, and once that is durable all to
-    /// where it belongs (`buf_dblwr_t::flush_buffered_writes_completed`).
+    /// Writes a batch: pages that were just made to where they belong, the others to the doublewrite before.
+    /// Whenever that is full, and at the end, what it has goes to its place, all files that have such pages
+    /// are made durable one after the other, and only then the next pages come
+    /// (`buf_dblwr_t::flush_buffered_writes_completed`, `write_completed`, `fil_flush_file_spaces`).
     fn write(&mut self, ios: &mut Vec<Io>) {
         let mut writing = std::mem::take(&mut self.writing);
         for page in &writing {
@@ -352,7 +359,7 @@ impl Pool {
                 request,
             });
         };
-        let (new, known): (Vec<Page>, Vec<Page>) =
+        let (mut new, known): (Vec<Page>, Vec<Page>) =
             writing.drain(..).partition(|page| self.made.remove(page));
         let in_place = |page: &Page| Request::write(self.place(*page), self.page as u32);
         new.iter().for_each(|page| io(in_place(page)));
@@ -361,10 +368,12 @@ impl Pool {
             io(Request::write(self.log, bytes as u32));
             io(Request::FLUSH);
             batch.iter().for_each(|page| io(in_place(page)));
+            let files = self.files.among(batch.iter().chain(&new));
+            (0..files).for_each(|_| io(Request::FLUSH));
+            new.clear();
         }
-        if !new.is_empty() || !known.is_empty() {
-            io(Request::FLUSH);
-        }
+        let files = self.files.among(&new);
+        (0..files).for_each(|_| io(Request::FLUSH));
         self.writing = writing;
     }
 }
@@ -426,11 +435,14 @@ mod tests {
         }
     }
 
-    /// An empty pool for so many pages of 64 KiB.
+    /// An empty pool for so many pages of 64 KiB: page 0 is in the system's file, all others in a table's.
     fn pool(memory: ByteCount, pages: u32) -> Pool {
         let workload = Pgbench::new(1, Seed::new(1)).unwrap();
         let opening = Opening::whole(&workload, PageSize::kib(64), memory);
-        Pool::new(&opening, pages, false, 512 << 20).unwrap()
+        let mut files = Files::default();
+        files.grow(File::System, 1);
+        files.grow(File::Table(0), pages);
+        Pool::new(&opening, pages, files, false, 512 << 20).unwrap()
     }
 
     #[test]
@@ -452,7 +464,7 @@ mod tests {
         assert!(ios.is_empty());
         assert!(refer(127, Access::Read, &mut ios));
         let bytes: Vec<u32> = ios.iter().map(|io| io.request.length).collect();
-        assert_eq!(bytes, [2 * 65_536, 0, 65_536, 65_536, 0]);
+        assert_eq!(bytes, [2 * 65_536, 0, 65_536, 65_536, 0, 0], "two files");
         assert!(!refer(0, Access::Read, &mut ios), "it kept its frame");
         assert!(refer(3, Access::Read, &mut ios));
     }

@@ -15,6 +15,7 @@ use octavo_workload::{
 };
 
 use super::{
+    files::Files,
     log::{Log, UNDO_NEW},
     pool::Pool,
     undo::Undo,
@@ -61,7 +62,15 @@ impl Traced {
         } = *opening;
         EngineError::check_recorded(trace, page_size)?;
         let log = Log::new(miniature);
-        let pool = Pool::new(opening, trace.most(), writes_neighbors, log.capacity());
+        // Which file a page is in was not recorded.
+        let files = Files::default();
+        let pool = Pool::new(
+            opening,
+            trace.most(),
+            files,
+            writes_neighbors,
+            log.capacity(),
+        );
         let mut pool = pool.ok_or(EngineError::Memory { memory, page_size })?;
         pool.replace(replacement);
         for page in trace.buffered() {

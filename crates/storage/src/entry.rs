@@ -7,6 +7,8 @@ use octavo_device::catalog::{
     machine::{self, MachineEntry, MachineError},
 };
 
+use octavo_units::ByteCount;
+
 use crate::text::{self, NotAFile, TextError};
 
 /// Why there is no such device or machine.
@@ -22,6 +24,17 @@ pub enum NamedError {
     /// A file that cannot be read.
     #[error(transparent)]
     File(#[from] TextError),
+    /// A partition that begins nowhere.
+    #[error(
+        "'{text}': behind '@' comes the byte at which a partition of {device} begins, such as 512, 4K \
+         or 1MiB"
+    )]
+    Offset {
+        /// What was asked for.
+        text: String,
+        /// The device before the `@`.
+        device: String,
+    },
     /// A disk, where a model of one was wanted.
     #[error(
         "{} is a block device, not the model of one: measure a directory on it with 'octavo \
@@ -54,32 +67,45 @@ pub enum NamedError {
 }
 
 /// The device that a user names: one of the catalog, or the file at a path,
-/// which has a `/` or ends in `.toml`. `NAME@512` is a partition of it that begins at byte 512.
+/// which has a `/` or ends in `.toml`. `NAME@512` is a partition of it that begins at byte 512, and
+/// `NAME@512@4096` one of that. A file whose own name ends like that is taken for itself.
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, an entry that is not valid, or a byte from which
 /// on it cannot be meant.
 pub fn named(text: &str) -> Result<Entry, NamedError> {
-    let (device, offset) = catalog::split_offset(text);
-    let entry = whole(device)?;
-    match offset {
-        Some(offset) => Ok(entry.from_byte(offset)?),
-        None => Ok(entry),
+    match split(text) {
+        (device, Some(offset)) => Ok(named(device)?.from_byte(offset)?),
+        (_, None) => whole(text).map_err(|unknown| match text.rsplit_once('@') {
+            Some((device, _)) if catalog::as_file(text).is_none() && named(device).is_ok() => {
+                NamedError::Offset {
+                    text: text.to_owned(),
+                    device: device.to_owned(),
+                }
+            }
+            _ => unknown,
+        }),
     }
 }
 
 /// The text by which [`named`] finds the same device from anywhere, one for all that say the same:
 /// paths are absolute, and behind an `@` is a number of bytes. `None` for a path that is not UTF-8.
 pub fn kept(text: &str) -> Option<String> {
-    let (device, offset) = catalog::split_offset(text);
-    let device = match catalog::as_file(device) {
-        Some(path) => std::path::absolute(path).ok()?.to_str()?.to_owned(),
-        None => device.to_owned(),
-    };
-    Some(match offset {
-        Some(offset) => format!("{device}@{}", offset.get()),
-        None => device,
-    })
+    match split(text) {
+        (device, Some(offset)) => Some(format!("{}@{}", kept(device)?, offset.get())),
+        (device, None) => Some(match catalog::as_file(device) {
+            Some(path) => std::path::absolute(path).ok()?.to_str()?.to_owned(),
+            None => device.to_owned(),
+        }),
+    }
+}
+
+/// As [`catalog::split_offset`], but of a file's own name nothing is split off.
+fn split(text: &str) -> (&str, Option<ByteCount>) {
+    match catalog::as_file(text) {
+        Some(path) if path.is_file() => (text, None),
+        _ => catalog::split_offset(text),
+    }
 }
 
 fn whole(text: &str) -> Result<Entry, NamedError> {
@@ -147,11 +173,49 @@ mod tests {
             relative.starts_with('/') && relative.ends_with("/mine.toml@512"),
             "{relative}"
         );
-        for text in ["nvme-tlc@", "nvme-tlc@x", "@512", "nvme-tlc@-1"] {
+        for text in ["@512", "nvm@x", "@"] {
             assert!(matches!(
                 named(text),
                 Err(NamedError::Entry(EntryError::Unknown { .. }))
             ));
         }
+    }
+
+    #[test]
+    fn a_partition_that_begins_nowhere_is_refused_by_what_stands_there() {
+        for text in ["nvme-tlc@", "nvme-tlc@x", "nvme-tlc@-1", "nvme-tlc@512@x"] {
+            let error = named(text).unwrap_err().to_string();
+            let device = text.rsplit_once('@').unwrap().0;
+            let expected = format!(
+                "'{text}': behind '@' comes the byte at which a partition of {device} begins, such as \
+                 512, 4K or 1MiB"
+            );
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
+    fn a_partition_may_be_of_a_partition() {
+        let entry = named("sata-tlc@1MiB@512").unwrap();
+        assert_eq!(entry.name, "sata-tlc@1048576@512");
+        assert_eq!(
+            kept("sata-tlc@1MiB@512").as_deref(),
+            Some("sata-tlc@1048576@512")
+        );
+        assert_eq!(named(&entry.name).unwrap(), entry);
+    }
+
+    #[test]
+    fn a_file_whose_name_ends_like_a_partition_is_itself() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("mine@512");
+        let entry = catalog::find("sata-tlc").unwrap();
+        std::fs::write(&path, entry.to_toml()).unwrap();
+        let path = path.to_str().unwrap();
+        assert_eq!(named(path).unwrap(), entry);
+        assert_eq!(kept(path).as_deref(), Some(path));
+        let partition = format!("{path}@4K");
+        assert_eq!(named(&partition).unwrap().name, "sata-tlc@4096");
+        assert_eq!(kept(&partition), Some(format!("{path}@4096")));
     }
 }

@@ -1,5 +1,6 @@
-//! What CUBRID does: its source, version 8.4 (names are of files and constants there), and
-//! for the zones of its buffer 10.2. Nothing here was compared with a server.
+//! What CUBRID does: its source (names are of files and constants there). Pages of tables and indexes are those of
+//! version 11.4, compared with a server. The log is that of 8.4 and the zones of the buffer those of 10.2, compared with
+//! none.
 
 mod kind;
 
@@ -11,14 +12,15 @@ pub(crate) use kind::KIND;
 use super::rules::{Change, IndexPages, LogFormat, Rules, UndoFormat};
 use crate::{packed::Room, replacement::Buffer, sample::Field, tree::Growth};
 
-/// `FILEIO_PAGE_RESERVED`, `SPAGE_HEADER` and `SPAGE_SLOT` (file_io.h, slotted_page.c).
-const RESERVED: u32 = 8;
-const PAGE_HEADER: u32 = 40;
+/// `FILEIO_PAGE_RESERVED` with `FILEIO_PAGE_WATERMARK`, `SPAGE_HEADER` and `SPAGE_SLOT` (file_io.h,
+/// slotted_page.h).
+const RESERVED: u32 = 32 + 8;
+const PAGE_HEADER: u32 = 32;
 const SLOT: u32 = 4;
 /// The first record of each page of a heap, `HEAP_CHAIN` (heap_file.c); and of an index,
 /// `NODE_HEADER_SIZE` (btree_load.h).
-const HEAP_CHAIN: u32 = 24;
-const NODE_HEADER: u32 = 28;
+const HEAP_CHAIN: u32 = 40;
+const NODE_HEADER: u32 = 32;
 /// `unfill_factor` and `HEAP_DROP_FREE_SPACE`.
 const UNFILL_PERCENT: u32 = 10;
 const DROP_FREE_PERCENT: u32 = 30;
@@ -187,11 +189,12 @@ fn text(bytes: u32) -> u32 {
     if bytes < 255 { bytes + 2 } else { bytes + 6 }
 }
 
-/// A key: of one column its value, of several with bits that tell which are there.
+/// A key: of one column its value, of several with bits that tell which are there, and a byte for where each
+/// begins and the last one ends (`or_multi_header_size`, object_representation.h).
 fn key(columns: &[Column], fields: &[Field]) -> u32 {
-    let bits = match columns.len() as u32 {
+    let header = match columns.len() as u32 {
         0 | 1 => 0,
-        count => count.div_ceil(8),
+        count => count.div_ceil(8) + count + 1,
     };
     let values = columns
         .iter()
@@ -201,7 +204,7 @@ fn key(columns: &[Column], fields: &[Field]) -> u32 {
             Field::Text(bytes) if fixed_bytes(column.kind).is_none() => text(*bytes) - 1,
             _ => fixed_bytes(column.kind).unwrap_or(8),
         });
-    bits + values.sum::<u32>()
+    header + values.sum::<u32>()
 }
 
 #[cfg(test)]
@@ -222,16 +225,16 @@ mod tests {
         assert_eq!(Cubrid.row(&columns, &null), 8 + 12 + 4 + 4);
         let entry = Cubrid.entry(&columns[..1], &fields[..1], true);
         assert_eq!(entry, 8 + 8 + 4);
-        // A byte of bits, 8, and 11 of text.
+        // A byte of bits, three of offsets, 8, and 11 of text, to a multiple of four.
         let two = [columns[0], columns[2]];
         let entry = Cubrid.entry(&two, &[fields[0], fields[2]], true);
-        assert_eq!(entry, (8 + 1 + 8 + 11) + 4);
+        assert_eq!(entry, (8 + 1 + 3 + 8 + 11 + 1) + 4);
     }
 
     #[test]
     fn pages_have_room_by_hand() {
         let room = Cubrid.heap(16_384);
-        assert_eq!((room.bytes, room.reserve), (16_308, 1637));
-        assert_eq!(Cubrid.index(16_384).room, 16_304);
+        assert_eq!((room.bytes, room.reserve), (16_268, 1634));
+        assert_eq!(Cubrid.index(16_384).room, 16_276);
     }
 }

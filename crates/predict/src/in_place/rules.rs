@@ -29,6 +29,10 @@ pub(super) enum Change {
     Entry {
         /// The entry.
         bytes: u32,
+        /// Whether the index is that of the table's key.
+        is_of_key: bool,
+        /// Whether it comes.
+        is_new: bool,
     },
 }
 

@@ -14,7 +14,7 @@ use crate::{
     innodb, postgres,
 };
 
-/// Pages as CUBRID 11.4 has them, logs as 8.4 does.
+/// As CUBRID 11.4.
 pub(crate) static KIND: ModeledKind = ModeledKind {
     database: &DATABASE,
     model: |_, _| Ok(Arc::new(Cubrid)),
@@ -73,7 +73,7 @@ static DATABASE: DatabaseKind = DatabaseKind {
     make: |_| {
         Ok(Box::new(OnlyModeled {
             kind: &DATABASE,
-            version: "11.4, with the log of 8.4 (modeled)",
+            version: "11.4 (modeled)",
         }))
     },
 };

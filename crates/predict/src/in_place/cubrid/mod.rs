@@ -1,6 +1,5 @@
-//! What CUBRID does: its source (names are of files and constants there). Pages of tables and indexes are those of
-//! version 11.4, compared with a server. The log is that of 8.4 and the zones of the buffer those of 10.2, compared with
-//! none.
+//! What CUBRID does: its source (names are of files and constants there). Pages of tables and indexes, and bytes of the
+//! log, are those of version 11.4, compared with a server. The zones of the buffer are those of 10.2, compared with none.
 
 mod kind;
 
@@ -40,19 +39,30 @@ const CHILD: u32 = 8;
 /// `DB_NUMERIC_BUF_SIZE`.
 const NUMERIC: u32 = 16;
 
-/// The header of a log record, and of one with undo and redo, with one of them, and of a
-/// commit; each to a multiple of 8 (log_impl.h).
+/// The header of a log record, and what one has behind it for a row that comes, and for one that is replaced or goes
+/// (log_record.hpp); each part is to a multiple of 8. Measured, as all of the log (bench/runs/2026-12-03-cubrid-log).
 const RECORD: u32 = 32;
-const UNDO_REDO: u32 = 24;
-const ONE_SIDED: u32 = 16;
+const INSERT: u32 = 40;
+const REPLACE: u32 = 48;
 const COMMIT: u32 = 40;
 /// A row's type, logged before it.
 const ROW_TYPE: u32 = 2;
-/// Rows from which on what a change logs is compressed to what differs
-/// (`log_Zip_min_size_to_compress`, version 10).
-const COMPRESSED_MIN: u32 = 255;
-/// What is logged to remove an entry again, without the key and the row's address. Chosen.
-const ENTRY_UNDO: u32 = 16;
+/// What a row has in its header until the vacuum was there: by whom it was inserted, and where the log has the version
+/// before (`OR_MVCC_INSERT_ID_SIZE`, `OR_MVCC_PREV_VERSION_LSA_SIZE`).
+const INSERTED_BY: u32 = 8;
+const BEFORE: u32 = 8;
+/// What an entry that comes logs besides its key, twice, and one that goes besides its key, once: in the index of a
+/// key, and in others.
+const ENTRY_COMES: [u32; 2] = [348, 124];
+const ENTRY_GOES: [u32; 2] = [350, 126];
+/// Bytes of an entry that are no part of its key.
+const NO_KEY: u32 = OID + SLOT;
+/// What the vacuum logs afterwards: for a row that came, was replaced or went, and for an entry that came or went.
+/// That of entries is known to some tens of bytes.
+const VACUUM_INSERT: u32 = 23;
+const VACUUM_UPDATE: u32 = 46;
+const VACUUM_DELETE: u32 = 40;
+const VACUUM_ENTRY: [u32; 2] = [60, 120];
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -132,28 +142,41 @@ impl Rules for Cubrid {
         (CHILD + key(columns, fields)).next_multiple_of(4) + SLOT
     }
 
-    /// A change logs the row as it was and as it is, of long rows only what differs.
+    /// A change logs the row as it was, which the vacuum has passed, and as it is. (No difference between both was found,
+    /// with rows of 2,000 bytes either.)
     fn logged(&self, change: Change, _is_first: bool) -> u32 {
-        let data = match change {
-            Change::Insert { row } => ONE_SIDED + ROW_TYPE + row,
-            Change::Update { row, .. } if row < COMPRESSED_MIN => UNDO_REDO + 2 * (ROW_TYPE + row),
-            Change::Update { row, changed } => UNDO_REDO + 2 * ROW_TYPE + row + changed,
-            Change::Delete { row } => ONE_SIDED + ROW_TYPE + row,
-            Change::Entry { bytes } => UNDO_REDO + ENTRY_UNDO + 2 * bytes,
-        };
-        RECORD + data.next_multiple_of(8)
+        let row_of = |bytes: u32| (ROW_TYPE + bytes).next_multiple_of(8);
+        match change {
+            Change::Insert { row } => RECORD + INSERT + row_of(row + INSERTED_BY) + VACUUM_INSERT,
+            Change::Update { row, .. } => {
+                RECORD + REPLACE + row_of(row) + row_of(row + INSERTED_BY + BEFORE) + VACUUM_UPDATE
+            }
+            Change::Delete { .. } => RECORD + REPLACE + VACUUM_DELETE,
+            Change::Entry {
+                bytes,
+                is_of_key,
+                is_new,
+            } => {
+                let key = bytes.saturating_sub(NO_KEY);
+                let which = usize::from(!is_of_key);
+                match is_new {
+                    true => ENTRY_COMES[which] + 2 * key + VACUUM_ENTRY[0],
+                    false => ENTRY_GOES[which] + key + VACUUM_ENTRY[1],
+                }
+            }
+        }
     }
 
     fn log(&self, page: u32) -> LogFormat {
         // `log_page_size` is that of the database, `log_volume_size` 512 MiB, and
-        // `checkpoint_every_npages` 10,000.
+        // `checkpoint_every_size` 100,000 pages. Checkpoints of `checkpoint_interval`, each six minutes, are left out.
         LogFormat {
             block: page.into(),
             header: 16,
             rewrites: true,
             first_last: true,
             size: 512 << 20,
-            checkpoint: 10_000 * u64::from(page),
+            checkpoint: 100_000 * u64::from(page),
             is_elsewhere: false,
             flushes_pages: true,
             commit: COMMIT,
@@ -229,6 +252,40 @@ mod tests {
         let two = [columns[0], columns[2]];
         let entry = Cubrid.entry(&two, &[fields[0], fields[2]], true);
         assert_eq!(entry, (8 + 1 + 3 + 8 + 11 + 1) + 4);
+    }
+
+    /// Bytes of the log by which single transactions moved its end on a server, without what the vacuum
+    /// adds: rows of pgbench's accounts and history, and an entry of three numbers and one of a text of 100 bytes.
+    #[test]
+    fn changes_log_what_a_server_does() {
+        let logged = |change| Cubrid.logged(change, false);
+        let accounts = Change::Update {
+            row: 108,
+            changed: 4,
+        };
+        assert_eq!(logged(accounts) - VACUUM_UPDATE, 320);
+        assert_eq!(logged(Change::Insert { row: 60 }) - VACUUM_INSERT, 144);
+        assert_eq!(logged(Change::Delete { row: 108 }) - VACUUM_DELETE, 80);
+        let entry = |bytes, is_of_key, is_new| {
+            let change = Change::Entry {
+                bytes,
+                is_of_key,
+                is_new,
+            };
+            i64::from(logged(change) - VACUUM_ENTRY[usize::from(!is_new)])
+        };
+        let numbers = [8 + 17 + 3 + 4, 8 + 101 + 3 + 4];
+        for (bytes, is_of_key, is_new, counted) in [
+            (numbers[0], true, true, 376),
+            (numbers[0], true, false, 368),
+            (numbers[1], true, true, 552),
+            (numbers[1], true, false, 456),
+            (numbers[1], false, true, 328),
+            (numbers[1], false, false, 232),
+        ] {
+            let off = entry(bytes, is_of_key, is_new) - counted;
+            assert!(off.abs() <= 12, "{counted}: {off}");
+        }
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl Rules for Oracle {
             Change::Insert { row } => REDO_INSERT + row,
             Change::Update { changed, .. } => REDO_UPDATE + 2 * changed,
             Change::Delete { row } => REDO_DELETE + row,
-            Change::Entry { bytes } => REDO_ENTRY + 2 * bytes,
+            Change::Entry { bytes, .. } => REDO_ENTRY + 2 * bytes,
         };
         own + if is_first { REDO_FIRST } else { 0 }
     }
@@ -200,7 +200,7 @@ impl Rules for Oracle {
             Change::Insert { .. } => UNDO_INSERT,
             Change::Update { changed, .. } => UNDO_UPDATE + changed,
             Change::Delete { row } => UNDO_DELETE + row,
-            Change::Entry { bytes } => UNDO_ENTRY + bytes,
+            Change::Entry { bytes, .. } => UNDO_ENTRY + bytes,
         };
         own + if is_first { UNDO_FIRST } else { 0 }
     }

@@ -54,7 +54,7 @@ pub struct Counters {
     pub reads: u64,
     /// Bytes of these.
     pub read_bytes: ByteCount,
-    /// Time spent in them, summed over sessions.
+    /// Time spent in them, summed over sessions; of predictions with those that no session waits for.
     pub read_time: Duration,
     /// Writes of pages to the database's data files.
     pub data_writes: u64,

@@ -100,7 +100,7 @@ pub enum Timing {
     Everything,
     /// Reads, and the log's writes and flushes, which are one: its writes go to the page
     /// cache, and its flushes write that. Pages are written besides, as fast as others are
-    /// read.
+    /// read. Of flushes it counts those of the log alone.
     ReadsAndLog,
     /// No wait, and of processors what it took in user mode.
     UserMode,

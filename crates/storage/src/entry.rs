@@ -68,21 +68,21 @@ pub enum NamedError {
 
 /// The device that a user names: one of the catalog, or the file at a path,
 /// which has a `/` or ends in `.toml`. `NAME@512` is a partition of it that begins at byte 512, and
-/// `NAME@512@4096` one of that. A file whose own name ends like that is taken for itself.
+/// `NAME@4096@512` one at byte 512 of that at 4096: at 4608 of the whole. A file that is there is meant by
+/// its name, however that ends.
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, an entry that is not valid, or a byte from which
 /// on it cannot be meant.
 pub fn named(text: &str) -> Result<Entry, NamedError> {
-    match split(text) {
-        (device, Some(offset)) => Ok(named(device)?.from_byte(offset)?),
-        (_, None) => whole(text).map_err(|unknown| match text.rsplit_once('@') {
-            Some((device, _)) if catalog::as_file(text).is_none() && named(device).is_ok() => {
-                NamedError::Offset {
-                    text: text.to_owned(),
-                    device: device.to_owned(),
-                }
-            }
+    let (device, offset) = split(text);
+    match offset {
+        Some(offset) => Ok(whole(device)?.from_byte(offset)?),
+        None => whole(device).map_err(|unknown| match device.rsplit_once('@') {
+            Some((before, _)) if whole(split(before).0).is_ok() => NamedError::Offset {
+                text: text.to_owned(),
+                device: before.to_owned(),
+            },
             _ => unknown,
         }),
     }
@@ -91,21 +91,29 @@ pub fn named(text: &str) -> Result<Entry, NamedError> {
 /// The text by which [`named`] finds the same device from anywhere, one for all that say the same:
 /// paths are absolute, and behind an `@` is a number of bytes. `None` for a path that is not UTF-8.
 pub fn kept(text: &str) -> Option<String> {
-    match split(text) {
-        (device, Some(offset)) => Some(format!("{}@{}", kept(device)?, offset.get())),
-        (device, None) => Some(match catalog::as_file(device) {
-            Some(path) => std::path::absolute(path).ok()?.to_str()?.to_owned(),
-            None => device.to_owned(),
-        }),
-    }
+    let (device, offset) = split(text);
+    let device = match catalog::as_file(device) {
+        Some(path) => std::path::absolute(path).ok()?.to_str()?.to_owned(),
+        None => device.to_owned(),
+    };
+    Some(match offset {
+        Some(offset) => format!("{device}@{}", offset.get()),
+        None => device,
+    })
 }
 
-/// As [`catalog::split_offset`], but of a file's own name nothing is split off.
-fn split(text: &str) -> (&str, Option<ByteCount>) {
-    match catalog::as_file(text) {
-        Some(path) if path.is_file() => (text, None),
-        _ => catalog::split_offset(text),
+/// The device of a text that [`named`] reads, and its byte at which the partition begins, if one is meant: offsets of
+/// partitions of partitions are added, up to the largest number, which no device has.
+pub fn split(text: &str) -> (&str, Option<ByteCount>) {
+    let (mut device, mut begin) = (text, None);
+    while !catalog::as_file(device).is_some_and(Path::is_file)
+        && let (of, Some(offset)) = catalog::split_offset(device)
+    {
+        let before = begin.map_or(0, ByteCount::get);
+        begin = Some(ByteCount::new(offset.get().saturating_add(before)));
+        device = of;
     }
+    (device, begin)
 }
 
 fn whole(text: &str) -> Result<Entry, NamedError> {
@@ -183,7 +191,17 @@ mod tests {
 
     #[test]
     fn a_partition_that_begins_nowhere_is_refused_by_what_stands_there() {
-        for text in ["nvme-tlc@", "nvme-tlc@x", "nvme-tlc@-1", "nvme-tlc@512@x"] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("mine.toml");
+        std::fs::write(&path, catalog::find("sata-tlc").unwrap().to_toml()).unwrap();
+        let file = format!("{}@x", path.display());
+        for text in [
+            "nvme-tlc@",
+            "nvme-tlc@x",
+            "nvme-tlc@-1",
+            "nvme-tlc@100@x",
+            &file,
+        ] {
             let error = named(text).unwrap_err().to_string();
             let device = text.rsplit_once('@').unwrap().0;
             let expected = format!(
@@ -197,12 +215,20 @@ mod tests {
     #[test]
     fn a_partition_may_be_of_a_partition() {
         let entry = named("sata-tlc@1MiB@512").unwrap();
-        assert_eq!(entry.name, "sata-tlc@1048576@512");
+        assert_eq!(entry.name, "sata-tlc@1049088");
         assert_eq!(
             kept("sata-tlc@1MiB@512").as_deref(),
-            Some("sata-tlc@1048576@512")
+            Some("sata-tlc@1049088")
         );
         assert_eq!(named(&entry.name).unwrap(), entry);
+        let many = format!("sata-tlc{}", "@512".repeat(100_000));
+        assert_eq!(named(&many).unwrap().name, "sata-tlc@51200000");
+        assert!(named(&"@x".repeat(5_000)).is_err());
+        let far = format!("sata-tlc@{0}@{0}", u64::MAX);
+        assert!(matches!(
+            named(&far),
+            Err(NamedError::Entry(EntryError::Impossible { .. }))
+        ));
     }
 
     #[test]

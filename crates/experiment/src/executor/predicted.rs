@@ -6,8 +6,8 @@ use octavo_database::{Counters, Settings};
 use octavo_device::{Counters as DeviceCounters, machine::MachinePower, power::Draw};
 use octavo_driver::{Counts, Measurement, WarmUpTotals};
 use octavo_predict::{
-    Comparison, Done, Miniature, PredictError, Purpose, Referred, Setup, System, WarmUpState,
-    Warmth,
+    Comparison, Done, Miniature, PredictError, Purpose, Referred, Setup, System, Timing,
+    WarmUpState, Warmth,
 };
 use octavo_units::{ByteCount, Seed};
 use octavo_workload::{Audit, Workload};
@@ -444,6 +444,7 @@ impl PredictedExecutor<'_> {
             draw: device.draw(),
             machine: self.prediction.machine.as_ref().map(|of| of.power()),
             audit: own.map(|own| own.audit.clone()).unwrap_or_default(),
+            counts_all_syncs: setup.model.kind().timing != Timing::ReadsAndLog,
             ..PredictedSeat::new(system, workload)
         })
     }
@@ -485,6 +486,8 @@ pub(crate) struct PredictedSeat<'a> {
     after: Option<DeviceCounters>,
     /// What the user's own statements found when they were recorded.
     audit: Audit,
+    /// Whether the database counts flushes of all files, not of the log alone.
+    counts_all_syncs: bool,
 }
 
 /// What transactions gave together.
@@ -528,6 +531,7 @@ impl<'a> PredictedSeat<'a> {
             before: DeviceCounters::default(),
             after: None,
             audit: Audit::default(),
+            counts_all_syncs: false,
         }
     }
 
@@ -571,12 +575,13 @@ impl<'a> PredictedSeat<'a> {
         let mut slice = Total::new(self.workload);
         let mut counted = 0;
         let mut referred = Referred::default();
+        let counts_all_syncs = self.counts_all_syncs;
         let tally = &mut self.tally;
         let mut see = |done: &Done| {
             tally.see(done);
             slice.cpu += Duration::from_nanos(done.cpu_ns);
             slice.counts.changed_bytes += done.changed_bytes;
-            slice.counters = slice.counters + counters(done);
+            slice.counters = slice.counters + counters(done, counts_all_syncs);
             referred = referred + done.referred;
             let elapsed = Duration::from_nanos(done.elapsed_ns);
             slice.counts.count(done.kind, done.outcome, elapsed);
@@ -697,10 +702,14 @@ impl<'a> PredictedSeat<'a> {
     }
 }
 
-/// A transaction's part of what the database counts.
-fn counters(done: &Done) -> Counters {
+/// A transaction's part of what the database counts: flushes in the background too, or not.
+fn counters(done: &Done, counts_all_syncs: bool) -> Counters {
     let [read, log, sync, checkpoint, background] = Purpose::ALL.map(|purpose| done.asked(purpose));
     let time = Duration::from_nanos;
+    let (flushes, flush_ns) = match counts_all_syncs {
+        true => (background.flushes, background.flush_ns),
+        false => (0, 0),
+    };
     Counters {
         buffer_hits: done.referred.hits,
         buffer_misses: done.referred.misses,
@@ -715,8 +724,8 @@ fn counters(done: &Done) -> Counters {
             log.waited_ns + checkpoint.waited_ns - checkpoint.flush_ns + background.waited_ns,
         ),
         log_write_time: time(log.waited_ns),
-        syncs: sync.flushes + checkpoint.flushes + background.flushes,
-        sync_time: time(sync.waited_ns + checkpoint.flush_ns + background.flush_ns),
+        syncs: sync.flushes + checkpoint.flushes + flushes,
+        sync_time: time(sync.waited_ns + checkpoint.flush_ns + flush_ns),
         log_sync_time: time(sync.waited_ns),
         checkpoints: u64::from(checkpoint.flushes > 0) + done.referred.checkpoints,
         checkpoint_time: time(checkpoint.waited_ns),

@@ -7,8 +7,10 @@ use std::{
     str::FromStr,
 };
 
-use octavo_device::catalog;
-use octavo_storage::file_system::{FileSystem, HERE};
+use octavo_storage::{
+    entry,
+    file_system::{FileSystem, HERE},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -203,7 +205,7 @@ impl fmt::Display for Storage {
 
 /// A device's name, or that of its file, and the byte from which on it is meant.
 fn stem(device: &str) -> String {
-    let (device, offset) = catalog::split_offset(device);
+    let (device, offset) = entry::split(device);
     let path = Path::new(device);
     let stem = path
         .file_stem()
@@ -240,6 +242,11 @@ mod tests {
                 "device:ec@1.5K",
                 "/x/devices/ec@1536",
                 Some("/x/devices/ec@1536.backing"),
+            ),
+            (
+                "device:./my/twin.toml@1MiB@512",
+                "/x/devices/twin@1049088",
+                Some("/x/devices/twin@1049088.backing"),
             ),
             (
                 "file-system:ext4:1K",

@@ -50,7 +50,7 @@ pub struct PerTransaction {
     pub device_written_ratio: Option<f64>,
     /// Mean time of one read of a file, in microseconds.
     pub read_us_mean: f64,
-    /// Mean time of one flush, in microseconds.
+    /// Mean time of one of all flushes, in microseconds: commits wait only for those of the log.
     pub sync_us_mean: f64,
 }
 
